@@ -1,4 +1,7 @@
 //! Where libmlxc may be, how it is opened, and what is said when that fails.
+#[cfg(test)]
+mod tests;
+
 use crate::ffi::mlx::Mlx;
 use libloading::os::unix::Library;
 use std::ffi::{CStr, c_int, c_void};
@@ -294,12 +297,16 @@ fn candidates(
 /// Whether the loader's message says that the library itself is nowhere, and not that one of those which it needs is.
 fn is_absence(dlerror: &str, name: &str) -> bool {
     if cfg!(target_os = "macos") {
-        dlerror.starts_with(&format!("dlopen({name}"))
-            && !dlerror.contains("Symbol not found")
-            && !dlerror.contains("Referenced from")
+        let of_this = dlerror.starts_with(&format!("dlopen({name}"));
+        of_this && !lacks_symbol(dlerror) && !dlerror.contains("Referenced from")
     } else {
         dlerror.starts_with(&format!("{name}: cannot open shared object file"))
     }
+}
+
+/// Whether the loader's message is about a symbol that no library defines.
+fn lacks_symbol(dlerror: &str) -> bool {
+    dlerror.contains("undefined symbol") || dlerror.to_lowercase().contains("symbol not found")
 }
 
 fn open(path: &Path) -> Result<Library, LoadError> {
