@@ -245,6 +245,17 @@ fn find(
     if explicit.is_some() {
         return Err(LoadError::NotFound { tried });
     }
+    // An empty element of LD_LIBRARY_PATH, which a stray colon makes, means the current directory.
+    if !system.contains('/') && Path::new(system).exists() {
+        tried.push(Place {
+            origin: "the system loader",
+            path: system.into(),
+            outcome:
+                "not asked, as there is one in the current directory, where it must not come from"
+                    .into(),
+        });
+        return Err(LoadError::NotFound { tried });
+    }
     match open(Path::new(system)) {
         Ok(library) => Ok((library, system.into())),
         Err(LoadError::Open { dlerror, .. }) if is_absence(&dlerror, system) => {
@@ -313,11 +324,14 @@ fn open(path: &Path) -> Result<Library, LoadError> {
     // SAFETY: running the initialisers of libmlxc and libmlx is the purpose of this call; they need nothing of this process.
     unsafe { Library::open(Some(path), OPEN_FLAGS) }.map_err(|error| {
         let dlerror = dlerror(&error);
-        let unresolved =
-            dlerror.contains("undefined symbol") || dlerror.contains("Symbol not found");
+        let mapped = if lacks_symbol(&dlerror) {
+            mapped_mlx()
+        } else {
+            Vec::new()
+        };
         LoadError::Open {
             path: path.into(),
-            mapped: if unresolved { mapped_mlx() } else { Vec::new() },
+            mapped,
             dlerror,
         }
     })

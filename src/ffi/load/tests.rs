@@ -175,6 +175,22 @@ fn the_system_loader_is_last() {
 }
 
 #[test]
+fn the_current_directory_is_no_place() {
+    assert!(
+        Path::new("Cargo.toml").exists(),
+        "tests run in the package's folder"
+    );
+    let Err(LoadError::NotFound { tried }) = find(None, None, &[], "Cargo.toml") else {
+        panic!("the current directory was asked")
+    };
+    assert!(
+        tried[0].outcome.starts_with("not asked"),
+        "{}",
+        tried[0].outcome
+    );
+}
+
+#[test]
 fn what_is_no_library_is_named_with_the_loaders_words() {
     let folder = folder();
     let path = folder.path().join(FILE_NAME);
