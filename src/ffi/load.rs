@@ -1,4 +1,7 @@
 //! Where libmlxc may be, how it is opened, and what is said when that fails.
+#[cfg(test)]
+mod tests;
+
 use crate::ffi::mlx::Mlx;
 use libloading::os::unix::Library;
 use std::ffi::{CStr, c_int, c_void};
@@ -242,6 +245,17 @@ fn find(
     if explicit.is_some() {
         return Err(LoadError::NotFound { tried });
     }
+    // An empty element of LD_LIBRARY_PATH, which a stray colon makes, means the current directory.
+    if !system.contains('/') && Path::new(system).exists() {
+        tried.push(Place {
+            origin: "the system loader",
+            path: system.into(),
+            outcome:
+                "not asked, as there is one in the current directory, where it must not come from"
+                    .into(),
+        });
+        return Err(LoadError::NotFound { tried });
+    }
     match open(Path::new(system)) {
         Ok(library) => Ok((library, system.into())),
         Err(LoadError::Open { dlerror, .. }) if is_absence(&dlerror, system) => {
@@ -294,23 +308,30 @@ fn candidates(
 /// Whether the loader's message says that the library itself is nowhere, and not that one of those which it needs is.
 fn is_absence(dlerror: &str, name: &str) -> bool {
     if cfg!(target_os = "macos") {
-        dlerror.starts_with(&format!("dlopen({name}"))
-            && !dlerror.contains("Symbol not found")
-            && !dlerror.contains("Referenced from")
+        let of_this = dlerror.starts_with(&format!("dlopen({name}"));
+        of_this && !lacks_symbol(dlerror) && !dlerror.contains("Referenced from")
     } else {
         dlerror.starts_with(&format!("{name}: cannot open shared object file"))
     }
+}
+
+/// Whether the loader's message is about a symbol that no library defines.
+fn lacks_symbol(dlerror: &str) -> bool {
+    dlerror.contains("undefined symbol") || dlerror.to_lowercase().contains("symbol not found")
 }
 
 fn open(path: &Path) -> Result<Library, LoadError> {
     // SAFETY: running the initialisers of libmlxc and libmlx is the purpose of this call; they need nothing of this process.
     unsafe { Library::open(Some(path), OPEN_FLAGS) }.map_err(|error| {
         let dlerror = dlerror(&error);
-        let unresolved =
-            dlerror.contains("undefined symbol") || dlerror.contains("Symbol not found");
+        let mapped = if lacks_symbol(&dlerror) {
+            mapped_mlx()
+        } else {
+            Vec::new()
+        };
         LoadError::Open {
             path: path.into(),
-            mapped: if unresolved { mapped_mlx() } else { Vec::new() },
+            mapped,
             dlerror,
         }
     })

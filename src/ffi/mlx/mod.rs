@@ -3,6 +3,8 @@ mod core;
 mod fast;
 mod ops;
 mod strings;
+#[cfg(test)]
+mod tests;
 pub(crate) mod types;
 
 use crate::ffi::library::Lookup;
