@@ -59,8 +59,9 @@ apt_install() {
     [ "$(id -u)" = 0 ] || sudo=sudo
     if command -v apt-get >/dev/null 2>&1 && { [ -z "$sudo" ] || command -v sudo >/dev/null 2>&1; }; then
         say "installing $* ($why)"
+        # The lists of a fresh machine are empty or old.
+        $sudo apt-get update -qq >/dev/null 2>&1 || say "apt-get update failed; trying with the lists that are there"
         $sudo apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 ||
-            { $sudo apt-get update -qq >/dev/null 2>&1 && $sudo apt-get install -y -qq --no-install-recommends "$@" >/dev/null; } ||
             die "apt-get could not install $*, needed because: $why"
     else
         die "$why: install $* (Debian names) with your package manager"
