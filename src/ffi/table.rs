@@ -102,7 +102,7 @@ macro_rules! open_enums {
             #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
             pub(crate) struct $name(pub(crate) std::ffi::c_int);
             impl $name { $( pub(crate) const $variant: Self = Self($value); )* }
-            static_assertions::assert_eq_size!($name, std::ffi::c_int);
+            static_assertions::const_assert_eq!(size_of::<$name>(), size_of::<std::ffi::c_int>());
         )*
         /// Every enum with its values.
         #[cfg(test)]

@@ -184,7 +184,8 @@ c_callbacks! {
 }
 
 c_callbacks! {
-    /// An allocator.
+    /// An allocator. One that a host made may end before the members that its release lacks, and has no spare ones: read
+    /// its members through the pointer, and make no reference to it or copy of it.
     pub(crate) struct OrtAllocator {
         version: u32;
         Alloc(this_: *mut OrtAllocator, size: usize) -> *mut c_void;
@@ -211,4 +212,25 @@ c_callbacks! {
             this_ptr: *mut OrtEpProfilerImpl, events_container: *mut OrtProfilingEventsContainer
         ) -> *mut OrtStatus;
     }
+}
+
+/// Pins the structs to the words that ONNX Runtime reads at [`crate::ffi::ort::API_VERSION`].
+macro_rules! words {
+    ($( $Table:ident: $words:literal; )*) => {
+        $( static_assertions::const_assert_eq!(
+            std::mem::offset_of!($Table, spare),
+            $words * size_of::<usize>()
+        ); )*
+    };
+}
+
+words! {
+    OrtEpFactory: 22;
+    OrtEp: 27;
+    OrtNodeComputeInfo: 4;
+    OrtDataTransferImpl: 4;
+    OrtSyncStreamImpl: 6;
+    OrtSyncNotificationImpl: 5;
+    OrtAllocator: 8;
+    OrtEpProfilerImpl: 6;
 }
