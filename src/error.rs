@@ -22,7 +22,11 @@ pub(crate) enum Error {
     /// A bug of ours, a caught panic included.
     Internal(String),
     /// Any of the above while a node ran.
-    Node { op_type: String, name: String, source: Box<Self> },
+    Node {
+        op_type: String,
+        name: String,
+        source: Box<Self>,
+    },
 }
 
 impl Error {
@@ -38,7 +42,11 @@ impl Error {
     pub(crate) fn at(self, op_type: &str, name: &str) -> Self {
         match self {
             Self::Node { .. } => self,
-            other => Self::Node { op_type: op_type.into(), name: name.into(), source: Box::new(other) },
+            other => Self::Node {
+                op_type: op_type.into(),
+                name: name.into(),
+                source: Box::new(other),
+            },
         }
     }
 
@@ -56,11 +64,17 @@ impl fmt::Display for Error {
         match self {
             Self::Load(error) => error.fmt(f),
             Self::Mlx { call, message } => write!(f, "{call} failed: {message}"),
-            Self::Ort { code, message } => write!(f, "ONNX Runtime answered with code {code}: {message}"),
+            Self::Ort { code, message } => {
+                write!(f, "ONNX Runtime answered with code {code}: {message}")
+            }
             Self::InvalidArgument(text) | Self::NotImplemented(text) => f.write_str(text),
             Self::Unavailable(text) => f.write_str(text),
             Self::Internal(text) => write!(f, "internal error, please report it: {text}"),
-            Self::Node { op_type, name, source } => write!(f, "{op_type} node '{name}': {source}"),
+            Self::Node {
+                op_type,
+                name,
+                source,
+            } => write!(f, "{op_type} node '{name}': {source}"),
         }
     }
 }

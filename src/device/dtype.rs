@@ -135,7 +135,10 @@ bitflags::bitflags! {
 
 impl Types {
     pub(crate) fn iter_types(self) -> impl Iterator<Item = DType> {
-        DType::ALL.iter().copied().filter(move |t| self.contains(t.set()))
+        DType::ALL
+            .iter()
+            .copied()
+            .filter(move |t| self.contains(t.set()))
     }
 }
 
@@ -151,9 +154,14 @@ mod tests {
         assert_eq!(DType::from_onnx(0), None);
         assert_eq!(DType::from_onnx(27), None);
         assert!(DType::F64.is_float() && !DType::I8.is_float());
-        assert!(Types::INDEX.contains(DType::I64.set()) && !Types::INDEX.contains(DType::I16.set()));
+        assert!(
+            Types::INDEX.contains(DType::I64.set()) && !Types::INDEX.contains(DType::I16.set())
+        );
         assert_eq!(DType::U4.byte_size(3), 2);
         assert_eq!(DType::F64.byte_size(3), 24);
-        assert_eq!(Types::FLOAT.iter_types().collect::<Vec<_>>(), [DType::F32, DType::F16, DType::BF16]);
+        assert_eq!(
+            Types::FLOAT.iter_types().collect::<Vec<_>>(),
+            [DType::F32, DType::F16, DType::BF16]
+        );
     }
 }

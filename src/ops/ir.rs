@@ -112,7 +112,10 @@ pub(crate) struct Value {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ValueKind {
     /// `shape` is `None` where not even the rank is known.
-    Tensor { dtype: DType, shape: Option<Vec<Dim>> },
+    Tensor {
+        dtype: DType,
+        shape: Option<Vec<Dim>>,
+    },
     /// A tensor of an element type that this crate does not know (the ONNX code).
     UnknownTensor(i32),
     /// Sequence, map, optional, sparse tensor or opaque.

@@ -69,13 +69,21 @@ impl fmt::Display for Reject {
         match self {
             Self::Op => f.write_str("operator not supported"),
             Self::Opset(version) => write!(f, "form of opset {version} not supported"),
-            Self::Type { input, found: Some(dtype) } => write!(f, "input {input} of type {dtype} not supported"),
+            Self::Type {
+                input,
+                found: Some(dtype),
+            } => write!(f, "input {input} of type {dtype} not supported"),
             Self::Type { input, found: None } => write!(f, "input {input} has an unknown type"),
             Self::Arity(count) => write!(f, "{count} inputs not supported"),
             Self::Rank { input } => write!(f, "rank of input {input} unknown or not supported"),
             Self::NotConstant { input } => write!(f, "input {input} must be constant"),
-            Self::Attribute(name) => write!(f, "attribute {name} missing, unknown or with an unsupported value"),
-            Self::Form(text) | Self::Todo(text) | Self::Host(text) | Self::Policy(text) => f.write_str(text),
+            Self::Attribute(name) => write!(
+                f,
+                "attribute {name} missing, unknown or with an unsupported value"
+            ),
+            Self::Form(text) | Self::Todo(text) | Self::Host(text) | Self::Policy(text) => {
+                f.write_str(text)
+            }
             Self::NotTensor => f.write_str("has an input or output that is no tensor"),
             Self::Feature(name) => write!(f, "the loaded libmlxc lacks {name}"),
         }

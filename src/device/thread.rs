@@ -1,0 +1,508 @@
+//! The one thread on which all MLX calls of the process happen, and the hand-over to it.
+//!
+//! MLX keeps streams, encoders and its compile cache per thread: an array that one thread made lazily fails on
+//! another, and a closure compiled on one returns stale results on another. So callers on any thread hand over a
+//! job and wait.
+use super::platform::Pool;
+use super::{DeviceKind, Emit, Runtime, platform};
+use crate::error::{Error, Result};
+use std::any::Any;
+use std::cell::{Cell, OnceCell};
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long both sides of a hand-over look before they sleep. Waking a sleeping core costs 30-45 us in a small
+/// virtual machine.
+const SPIN: Duration = Duration::from_micros(30);
+
+/// How long process exit waits for the job in progress.
+const EXIT_PATIENCE: Duration = Duration::from_secs(10);
+
+const EXITING: Error = Error::Unavailable("the process is exiting: MLX takes no more work");
+const FORKED: Error = Error::Unavailable(
+    "this process was forked after MLX had run in its parent, and MLX does not survive a fork: load the model \
+     and run it in the child only, or start workers with spawn instead of fork",
+);
+
+/// What a job sees: the devices of the MLX thread.
+pub(crate) struct Thread {
+    runtime: &'static Runtime,
+    /// Differs between the threads of a process and its forked children.
+    generation: usize,
+    cpu: OnceCell<Emit>,
+    gpu: OnceCell<Emit>,
+    _thread_bound: PhantomData<*const ()>,
+}
+
+impl Thread {
+    /// The operations on a device.
+    pub(crate) fn emit(&self, kind: DeviceKind) -> Result<&Emit> {
+        let cell = match kind {
+            DeviceKind::Cpu => &self.cpu,
+            DeviceKind::Gpu => &self.gpu,
+        };
+        if let Some(emit) = cell.get() {
+            return Ok(emit);
+        }
+        let emit = Emit::new(self.runtime, kind, self.generation)?;
+        Ok(cell.get_or_init(|| emit))
+    }
+}
+
+/// A job on its way: a pointer to the caller's frame, which waits for it, or an owned box.
+enum Job {
+    Waiting(WaitingJob),
+    Owned(Box<dyn FnOnce(&Thread) + Send>),
+}
+
+struct WaitingJob {
+    frame: *const (),
+    run: unsafe fn(*const (), Option<&Thread>),
+}
+
+// SAFETY: the frame is a `Frame<F, T>` with `F: Send` and `T: Send`, which the caller keeps until it is done.
+unsafe impl Send for WaitingJob {}
+
+struct Queue {
+    state: Mutex<State>,
+    wake: Condvar,
+    /// Jobs in the queue, readable without the lock.
+    pending: AtomicUsize,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    closed: bool,
+    stopped: bool,
+}
+
+struct Worker {
+    pid: u32,
+    generation: usize,
+    queue: Queue,
+}
+
+static WORKER: AtomicPtr<Worker> = AtomicPtr::new(std::ptr::null_mut());
+static STARTING: Mutex<()> = Mutex::new(());
+static GENERATIONS: AtomicUsize = AtomicUsize::new(1);
+/// The process in which MLX first evaluated something; 0 before.
+static EVALUATED_IN: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    static HERE: Cell<*const Thread> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Runs `job` on the MLX thread and waits for it. A panic in it becomes an error; the thread lives on.
+pub(crate) fn on_thread<T: Send>(job: impl FnOnce(&Thread) -> Result<T> + Send) -> Result<T> {
+    let here = HERE.get();
+    if !here.is_null() {
+        // SAFETY: set by the MLX thread to its own `Thread`, which outlives all jobs; only this thread sees it.
+        return job(unsafe { &*here });
+    }
+    let worker = worker()?;
+    let frame = Frame::new(job);
+    worker.queue.push(Job::Waiting(WaitingJob {
+        frame: (&raw const frame).cast(),
+        run: frame.runner(),
+    }))?;
+    frame.wait()
+}
+
+/// Lets the MLX thread run `job` some time, without waiting. Dropped when the process is exiting.
+fn post(generation: usize, urgent: bool, job: Box<dyn FnOnce(&Thread) + Send>) {
+    // A forked child owns copies of its parent's arrays; they are the parent's to free.
+    if let Some(worker) = current().filter(|w| w.generation == generation) {
+        worker.queue.post(job, urgent);
+    }
+}
+
+/// The caller's side of a job.
+struct Frame<F, T> {
+    job: Cell<Option<F>>,
+    result: Cell<Option<Result<T>>>,
+    done: AtomicBool,
+    caller: std::thread::Thread,
+}
+
+impl<T: Send, F: FnOnce(&Thread) -> Result<T> + Send> Frame<F, T> {
+    fn new(job: F) -> Self {
+        Self {
+            job: Cell::new(Some(job)),
+            result: Cell::new(None),
+            done: AtomicBool::new(false),
+            caller: std::thread::current(),
+        }
+    }
+
+    fn runner(&self) -> unsafe fn(*const (), Option<&Thread>) {
+        Self::run
+    }
+
+    /// Runs the job of a frame, or cancels it without a thread.
+    ///
+    /// # Safety
+    ///
+    /// 1. `frame` points to a live `Frame<F, T>` that was not run before.
+    unsafe fn run(frame: *const (), thread: Option<&Thread>) {
+        // SAFETY: precondition 1; the caller waits for `done` before the frame goes.
+        let frame = unsafe { &*frame.cast::<Self>() };
+        let result = match (thread, frame.job.take()) {
+            (Some(thread), Some(job)) => catch_unwind(AssertUnwindSafe(|| job(thread)))
+                .unwrap_or_else(|panic| Err(panicked(&*panic))),
+            _ => Err(EXITING),
+        };
+        frame.result.set(Some(result));
+        let caller = frame.caller.clone();
+        // The frame may be gone as soon as this store is seen.
+        frame.done.store(true, Ordering::Release);
+        caller.unpark();
+    }
+
+    fn wait(&self) -> Result<T> {
+        let start = Instant::now();
+        while !self.done.load(Ordering::Acquire) {
+            if start.elapsed() < SPIN {
+                std::hint::spin_loop()
+            } else {
+                std::thread::park()
+            }
+        }
+        self.result.take().unwrap_or(Err(EXITING))
+    }
+}
+
+/// The error of a caught panic.
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Error::internal(format!("panic: {}", text.unwrap_or("no message")))
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, job: Job) -> Result<()> {
+        let mut state = self.lock();
+        if state.closed {
+            return Err(EXITING);
+        }
+        state.jobs.push_back(job);
+        self.pending.fetch_add(1, Ordering::Release);
+        drop(state);
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    fn post(&self, job: Box<dyn FnOnce(&Thread) + Send>, urgent: bool) {
+        let mut state = self.lock();
+        if state.closed {
+            // What the box owns are MLX handles: freeing them here would be a call from another thread.
+            let _leaked = ManuallyDrop::new(job);
+            return;
+        }
+        state.jobs.push_back(Job::Owned(job));
+        if urgent {
+            self.pending.fetch_add(1, Ordering::Release);
+            drop(state);
+            self.wake.notify_one();
+        }
+    }
+
+    /// The next job; `None` when the queue is closed. Sleeps while there is no urgent one.
+    fn next(&self) -> Option<Job> {
+        let start = Instant::now();
+        while self.pending.load(Ordering::Acquire) == 0 && start.elapsed() < SPIN {
+            std::hint::spin_loop();
+        }
+        let mut state = self.lock();
+        while !state.closed && self.pending.load(Ordering::Acquire) == 0 {
+            state = self
+                .wake
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.closed {
+            return None;
+        }
+        let job = state.jobs.pop_front();
+        if state.jobs.is_empty() {
+            self.pending.store(0, Ordering::Release);
+        }
+        job
+    }
+}
+
+fn current() -> Option<&'static Worker> {
+    // SAFETY: null, or a leaked `Worker` that is never freed.
+    unsafe { WORKER.load(Ordering::Acquire).as_ref() }
+}
+
+/// The worker of this process, started when there is none.
+fn worker() -> Result<&'static Worker> {
+    let pid = std::process::id();
+    if let Some(worker) = current().filter(|w| w.pid == pid) {
+        return Ok(worker);
+    }
+    let evaluated_in = EVALUATED_IN.load(Ordering::Acquire);
+    if evaluated_in != 0 && evaluated_in != pid {
+        return Err(FORKED);
+    }
+    let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(worker) = current().filter(|w| w.pid == pid) {
+        return Ok(worker);
+    }
+    let runtime = super::runtime()?;
+    let worker: &'static Worker = Box::leak(Box::new(Worker {
+        pid,
+        generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
+        queue: Queue {
+            state: Mutex::default(),
+            wake: Condvar::new(),
+            pending: AtomicUsize::new(0),
+        },
+    }));
+    let body = move || work(worker, runtime);
+    let spawned = std::thread::Builder::new().name("mlx".into()).spawn(body);
+    spawned.map_err(|e| Error::internal(format!("cannot start the MLX thread: {e}")))?;
+    WORKER.store(std::ptr::from_ref(worker).cast_mut(), Ordering::Release);
+    Ok(worker)
+}
+
+fn work(worker: &'static Worker, runtime: &'static Runtime) {
+    platform::prefer_responsiveness();
+    let thread = ManuallyDrop::new(Thread {
+        runtime,
+        generation: worker.generation,
+        cpu: OnceCell::new(),
+        gpu: OnceCell::new(),
+        _thread_bound: PhantomData,
+    });
+    HERE.set(&raw const *thread);
+    let pools = platform::pools();
+    while let Some(job) = worker.queue.next() {
+        let _pool = Pool::push(pools);
+        match job {
+            // SAFETY: the frame's owner waits until it is done, and each job leaves the queue once.
+            Job::Waiting(job) => unsafe { (job.run)(job.frame, Some(&thread)) },
+            Job::Owned(job) => {
+                if catch_unwind(AssertUnwindSafe(|| job(&thread))).is_err() {
+                    log::error!("a panic while MLX arrays were freed");
+                }
+            }
+        }
+    }
+    // Closed: the process is exiting. Callers that wait are told, MLX lets go of its streams, and the thread
+    // sleeps until the process is gone: ending it would run MLX's thread-local destructors.
+    for job in worker.queue.lock().jobs.drain(..) {
+        match job {
+            // SAFETY: the frame's owner waits until it is done, and each job leaves the queue once.
+            Job::Waiting(job) => unsafe { (job.run)(job.frame, None) },
+            Job::Owned(job) => {
+                let _leaked = ManuallyDrop::new(job);
+            }
+        }
+    }
+    runtime.clear_streams();
+    worker.queue.lock().stopped = true;
+    worker.queue.wake.notify_all();
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Notes that MLX evaluates for the first time on a device. The exit handler is registered *after* that, because
+/// handlers run in reverse order and must run before MLX's own statics go.
+pub(super) fn first_evaluation() {
+    EVALUATED_IN.store(std::process::id(), Ordering::Release);
+    // SAFETY: `stop_at_exit` is a plain function that stays loaded: our library pins itself.
+    unsafe { libc::atexit(stop_at_exit) };
+}
+
+/// Lets the job in progress finish and stops the thread. An evaluation that runs while the process's statics are
+/// destroyed hangs or crashes.
+extern "C" fn stop_at_exit() {
+    let Some(worker) = current().filter(|w| w.pid == std::process::id()) else {
+        return;
+    };
+    if !HERE.get().is_null() {
+        return;
+    }
+    let queue = &worker.queue;
+    let mut state = queue.lock();
+    state.closed = true;
+    queue.wake.notify_all();
+    let deadline = Instant::now() + EXIT_PATIENCE;
+    while !state.stopped {
+        let Some(left) = deadline.checked_duration_since(Instant::now()) else {
+            return;
+        };
+        state = queue
+            .wake
+            .wait_timeout(state, left)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0;
+    }
+}
+
+/// A value that only jobs on the MLX thread can reach. Dropping it posts the value there without waiting.
+///
+/// # Invariants
+///
+/// `value` is set, read and taken on the MLX thread of `generation` only, except for the drop, which moves it there.
+pub(crate) struct OnThread<T: 'static> {
+    value: ManuallyDrop<OnceCell<T>>,
+    generation: AtomicUsize,
+    /// Whether the MLX thread is woken to free the value.
+    urgent: bool,
+}
+
+// SAFETY: by the invariant no other thread reaches the value.
+unsafe impl<T> Send for OnThread<T> {}
+// SAFETY: by the invariant no other thread reaches the value.
+unsafe impl<T> Sync for OnThread<T> {}
+
+impl<T> OnThread<T> {
+    pub(crate) fn new(value: T, thread: &Thread) -> Self {
+        Self::of_generation(value, thread.generation, true)
+    }
+
+    /// As [`Self::new`]; a value that is not urgent is freed with the next job.
+    pub(super) fn of_generation(value: T, generation: usize, urgent: bool) -> Self {
+        let value = ManuallyDrop::new(OnceCell::from(value));
+        Self {
+            value,
+            generation: AtomicUsize::new(generation),
+            urgent,
+        }
+    }
+
+    /// Without a value until [`Self::get_or_default`].
+    pub(crate) const fn empty() -> Self {
+        Self {
+            value: ManuallyDrop::new(OnceCell::new()),
+            generation: AtomicUsize::new(0),
+            urgent: true,
+        }
+    }
+
+    pub(crate) fn get(&self, thread: &Thread) -> Result<&T> {
+        if self.generation.load(Ordering::Acquire) != thread.generation {
+            return Err(FORKED);
+        }
+        self.value
+            .get()
+            .ok_or_else(|| Error::internal("a value of the MLX thread is missing"))
+    }
+}
+
+impl<T: Default> OnThread<T> {
+    pub(crate) fn get_or_default(&self, thread: &Thread) -> Result<&T> {
+        let made = self.generation.compare_exchange(
+            0,
+            thread.generation,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        );
+        if made.is_err_and(|generation| generation != thread.generation) {
+            return Err(FORKED);
+        }
+        Ok(self.value.get_or_init(T::default))
+    }
+}
+
+impl<T> Drop for OnThread<T> {
+    fn drop(&mut self) {
+        /// Moves a value that is not `Send` to the thread it belongs to.
+        struct Carried<T>(ManuallyDrop<T>);
+        // SAFETY: the value goes back to the MLX thread, where it was made.
+        unsafe impl<T> Send for Carried<T> {}
+        impl<T> Carried<T> {
+            fn release(mut self) {
+                // SAFETY: called once, on the MLX thread; a `Carried` that is not released leaks its value.
+                unsafe { ManuallyDrop::drop(&mut self.0) };
+            }
+        }
+
+        let generation = *self.generation.get_mut();
+        if generation == 0 {
+            return;
+        }
+        // SAFETY: `self` is being dropped, so the cell is not used again.
+        let cell = unsafe { ManuallyDrop::take(&mut self.value) };
+        if let Some(value) = cell.into_inner() {
+            let carried = Carried(ManuallyDrop::new(value));
+            post(
+                generation,
+                self.urgent,
+                Box::new(move |_| carried.release()),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::testing;
+    use std::sync::atomic::AtomicI32;
+
+    #[test]
+    fn a_panic_in_a_job_is_an_error_and_the_thread_lives_on() {
+        testing::open();
+        let result: Result<()> = on_thread(|_| panic!("boom {}", 7));
+        assert_eq!(
+            result.unwrap_err().to_string(),
+            "internal error, please report it: panic: boom 7"
+        );
+        assert_eq!(on_thread(|_| Ok(3)).unwrap(), 3);
+    }
+
+    #[test]
+    fn jobs_of_many_threads_all_run_on_one() {
+        testing::open();
+        let id = on_thread(|_| Ok(std::thread::current().id())).unwrap();
+        let count = AtomicI32::new(0);
+        std::thread::scope(|s| {
+            for _ in 0..8 {
+                s.spawn(|| {
+                    for _ in 0..100 {
+                        let there = on_thread(|_| Ok(std::thread::current().id())).unwrap();
+                        assert_eq!(there, id);
+                        count.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), 800);
+    }
+
+    #[test]
+    fn a_job_may_hand_over_another() {
+        testing::open();
+        assert_eq!(on_thread(|_| on_thread(|_| Ok(5))).unwrap(), 5);
+    }
+
+    #[test]
+    fn values_are_dropped_on_the_mlx_thread() {
+        struct Witness(std::sync::mpsc::Sender<std::thread::ThreadId>);
+        impl Drop for Witness {
+            fn drop(&mut self) {
+                let _ = self.0.send(std::thread::current().id());
+            }
+        }
+        testing::open();
+        let (tx, rx) = std::sync::mpsc::channel();
+        let value = on_thread(|t| Ok(OnThread::new(Witness(tx), t))).unwrap();
+        let id = on_thread(|_| Ok(std::thread::current().id())).unwrap();
+        drop(value);
+        assert_eq!(rx.recv_timeout(Duration::from_secs(5)).unwrap(), id);
+    }
+}

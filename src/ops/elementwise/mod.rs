@@ -1,0 +1,3 @@
+//! Operators that work element by element.
+pub(super) mod arith;
+pub(super) mod broadcast;

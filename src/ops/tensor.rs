@@ -1,0 +1,158 @@
+//! A value while a program runs: an array on the device, a small tensor on the host, or both.
+use super::HostTensor;
+use crate::device::{Array, DType, Emit};
+use crate::error::{Error, Result};
+use std::cell::OnceCell;
+
+/// Bytes of a boundary input, as the caller of Run passed them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Input<'a> {
+    pub(crate) dtype: DType,
+    pub(crate) dims: &'a [i64],
+    /// Row-major elements; as many as `dims` says.
+    pub(crate) bytes: &'a [u8],
+}
+
+/// One value. The forms are made from each other when first asked for; one is always there.
+pub(crate) struct Tensor<'a> {
+    dtype: DType,
+    dims: Vec<usize>,
+    array: OnceCell<Array>,
+    host: OnceCell<HostTensor>,
+    boundary: Option<&'a [u8]>,
+}
+
+impl<'a> Tensor<'a> {
+    pub(crate) fn from_array(array: Array) -> Self {
+        Self {
+            dtype: array.dtype(),
+            dims: array.dims(),
+            array: OnceCell::from(array),
+            host: OnceCell::new(),
+            boundary: None,
+        }
+    }
+
+    pub(crate) fn from_host(host: HostTensor) -> Self {
+        Self {
+            dtype: host.dtype(),
+            dims: host.dims().to_vec(),
+            array: OnceCell::new(),
+            host: OnceCell::from(host),
+            boundary: None,
+        }
+    }
+
+    /// A boundary input; the bytes are copied when a device form is asked for.
+    pub(crate) fn from_input(input: &Input<'a>) -> Result<Self> {
+        let dims = input
+            .dims
+            .iter()
+            .map(|d| usize::try_from(*d))
+            .collect::<Result<Vec<_>, _>>();
+        let dims = dims
+            .map_err(|_| Error::invalid(format!("a dimension is negative in {:?}", input.dims)))?;
+        Ok(Self {
+            dtype: input.dtype,
+            dims,
+            array: OnceCell::new(),
+            host: OnceCell::new(),
+            boundary: Some(input.bytes),
+        })
+    }
+
+    pub(crate) fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    pub(crate) fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// Number of elements.
+    pub(crate) fn size(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// The device form.
+    pub(crate) fn array(&self, cx: &Emit) -> Result<&Array> {
+        if let Some(array) = self.array.get() {
+            return Ok(array);
+        }
+        let array = match (self.boundary, self.host.get()) {
+            (Some(bytes), _) => cx.from_bytes(self.dtype, &self.dims, bytes)?,
+            (None, Some(host)) => cx.from_bytes(self.dtype, &self.dims, &host.to_bytes())?,
+            (None, None) => return Err(Error::internal("a value without any form")),
+        };
+        Ok(self.array.get_or_init(|| array))
+    }
+
+    /// The device form, if it was made.
+    pub(crate) fn made_array(&self) -> Option<&Array> {
+        self.array.get()
+    }
+
+    /// The host form, if it is there without evaluating anything.
+    pub(crate) fn host(&self) -> Option<&HostTensor> {
+        self.host.get()
+    }
+
+    /// The host form; an array is evaluated and read for it.
+    pub(crate) fn read(&self, cx: &Emit) -> Result<&HostTensor> {
+        if let Some(host) = self.host.get() {
+            return Ok(host);
+        }
+        let too_large = || {
+            Error::invalid(format!(
+                "a {} tensor of shape {:?} is needed on the host, where at most {} elements are held",
+                self.dtype,
+                self.dims,
+                HostTensor::MAX_ELEMENTS
+            ))
+        };
+        let host = match (self.boundary, self.array.get()) {
+            (Some(bytes), _) => {
+                HostTensor::from_bytes(self.dtype, &self.dims, bytes).ok_or_else(too_large)?
+            }
+            (None, Some(_)) if self.size() > HostTensor::MAX_ELEMENTS => return Err(too_large()),
+            (None, Some(array)) => {
+                let bytes = cx.read_bytes(array)?;
+                HostTensor::from_bytes(self.dtype, &self.dims, &bytes).ok_or_else(too_large)?
+            }
+            (None, None) => return Err(Error::internal("a value without any form")),
+        };
+        Ok(self.host.get_or_init(|| host))
+    }
+
+    /// Smallest and largest element of an integer value that lies on the host, for checks that must not
+    /// become part of a trace. `None` where the value is computed, or has no element.
+    pub(crate) fn host_range(&self) -> Option<(i64, i64)> {
+        if let Some(values) = self.host.get().and_then(HostTensor::as_ints) {
+            return range(values.iter().copied());
+        }
+        let bytes = self.boundary?;
+        match self.dtype {
+            DType::I64 => range(
+                bytes
+                    .chunks_exact(8)
+                    .map(|c| i64::from_le_bytes(c.try_into().unwrap_or_default())),
+            ),
+            DType::I32 => range(
+                bytes
+                    .chunks_exact(4)
+                    .map(|c| i32::from_le_bytes(c.try_into().unwrap_or_default()).into()),
+            ),
+            _ => None,
+        }
+    }
+}
+
+fn range(values: impl Iterator<Item = i64>) -> Option<(i64, i64)> {
+    values.fold(None, |acc, v| {
+        Some(acc.map_or((v, v), |(lo, hi): (i64, i64)| (lo.min(v), hi.max(v))))
+    })
+}
