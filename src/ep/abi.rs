@@ -4,36 +4,37 @@
 use super::api::Api;
 use crate::device::panicked;
 use crate::error::{Error, Result};
-use crate::ffi::ort::{OrtApi, OrtStatus};
-use std::ffi::{CStr, CString, c_char};
+use crate::ffi::ort::api::OrtApi;
+use crate::ffi::ort::types::{OrtChar, OrtErrorCode, OrtStatus};
+use std::ffi::{CStr, CString, OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 
 /// What every text that reaches a user begins with.
 const PREFIX: &str = "MLX EP: ";
 
-/// The codes of `OrtErrorCode` that this file makes.
-mod code {
-    pub(super) const FAIL: i32 = 1;
-    pub(super) const INVALID_ARGUMENT: i32 = 2;
-    pub(super) const NOT_IMPLEMENTED: i32 = 9;
-    pub(super) const EP_FAIL: i32 = 11;
-}
-
-fn code_of(error: &Error) -> i32 {
+fn code_of(error: &Error) -> OrtErrorCode {
     match error.root() {
-        Error::InvalidArgument(_) => code::INVALID_ARGUMENT,
-        Error::NotImplemented(_) => code::NOT_IMPLEMENTED,
+        Error::InvalidArgument(_) => OrtErrorCode::ORT_INVALID_ARGUMENT,
+        Error::NotImplemented(_) => OrtErrorCode::ORT_NOT_IMPLEMENTED,
         // A status of ONNX Runtime goes back with its own code; 0 would mean success.
-        Error::Ort { code, .. } if *code > 0 => *code,
-        Error::Internal(_) | Error::Ort { .. } => code::FAIL,
-        Error::Load(_) | Error::Mlx { .. } | Error::Unavailable(_) | Error::Node { .. } => code::EP_FAIL,
+        Error::Ort { code, .. } if *code > 0 => OrtErrorCode(*code),
+        Error::Internal(_) | Error::Ort { .. } => OrtErrorCode::ORT_FAIL,
+        Error::Load(_) | Error::Mlx { .. } | Error::Unavailable(_) | Error::Node { .. } => {
+            OrtErrorCode::ORT_EP_FAIL
+        }
     }
 }
 
 /// The text of a status: with our prefix once, and without NUL bytes, which would end it.
 fn text_of(error: &Error) -> CString {
     let text = error.to_string().replace('\0', "\\0");
-    let text = if text.starts_with(PREFIX) { text } else { format!("{PREFIX}{text}") };
+    let text = if text.starts_with(PREFIX) {
+        text
+    } else {
+        format!("{PREFIX}{text}")
+    };
     CString::new(text).unwrap_or_default()
 }
 
@@ -46,7 +47,7 @@ pub(super) unsafe fn status(table: *const OrtApi, error: &Error) -> *mut OrtStat
     // SAFETY: `CreateStatus` is the first slot of the table of every version (1), so it is inside even a short one.
     let create = unsafe { (&raw const (*table).CreateStatus).read() };
     // SAFETY: the text is NUL-terminated; ONNX Runtime copies it.
-    unsafe { create(code_of(error).into(), text.as_ptr()) }
+    unsafe { create(code_of(error), text.as_ptr()) }
 }
 
 impl Api {
@@ -63,7 +64,10 @@ impl Api {
         let message = text(message);
         // SAFETY: `status` came to this function to be consumed: nobody else frees or reads it.
         unsafe { (table.ReleaseStatus)(status) };
-        Err(Error::Ort { code: code.into(), message })
+        Err(Error::Ort {
+            code: code.0,
+            message,
+        })
     }
 
     /// Runs the body of a callback. An error or a panic becomes a status that the caller owns.
@@ -76,6 +80,14 @@ impl Api {
         // SAFETY: the table of this `Api` is a host's.
         unsafe { status(self.table(), &error) }
     }
+}
+
+/// The status of a callback that got no object to work on.
+pub(super) fn null_object(what: &str) -> *mut OrtStatus {
+    let Some(api) = Api::any() else {
+        return std::ptr::null_mut();
+    };
+    api.guard(|| Err(Error::invalid(format!("ONNX Runtime passed no {what}"))))
 }
 
 /// Runs the body of a callback that cannot report a failure; `default` stands for a panic.
@@ -92,11 +104,20 @@ pub(super) fn text(raw: *const c_char) -> String {
         return String::new();
     }
     // SAFETY: ONNX Runtime's strings are NUL-terminated and live at least until the next call into it; this copies at once.
-    unsafe { CStr::from_ptr(raw) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(raw) }
+        .to_string_lossy()
+        .into_owned()
 }
 
-/// Zeroed slots after each table, so that a later host that reads a member we do not know finds null.
-const SPARE_SLOTS: usize = 16;
+/// Copies a path of ONNX Runtime, whose bytes need not be text; null is empty.
+pub(super) fn path(raw: *const OrtChar) -> PathBuf {
+    if raw.is_null() {
+        return PathBuf::new();
+    }
+    // SAFETY: ONNX Runtime's strings are NUL-terminated and live at least until the next call into it; this copies at once.
+    let bytes = unsafe { CStr::from_ptr(raw) }.to_bytes();
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
 
 /// An object that ONNX Runtime holds by its table of callbacks. The body is ours.
 ///
@@ -106,14 +127,13 @@ const SPARE_SLOTS: usize = 16;
 #[repr(C)]
 pub(super) struct Interface<V, B> {
     table: V,
-    spare: [usize; SPARE_SLOTS],
     body: B,
 }
 
-impl<V, B: Send + Sync> Interface<V, B> {
+impl<V: 'static, B: Send + Sync + 'static> Interface<V, B> {
     /// Gives an object to ONNX Runtime; [`Interface::release`] takes it back.
     pub(super) fn hand_out(table: V, body: B) -> *mut V {
-        let object = Box::new(Self { table, spare: [0; SPARE_SLOTS], body });
+        let object = Box::new(Self { table, body });
         Box::into_raw(object).cast()
     }
 

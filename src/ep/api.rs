@@ -1,11 +1,12 @@
 //! A host's tables behind a safe, versioned view.
 use super::abi;
 use crate::error::{Error, Result};
-use crate::ffi::ort::{OrtApi, OrtApiBase, OrtEpApi, OrtStatus};
+use crate::ffi::ort::api::{OrtApi, OrtApiBase, OrtApiV24};
+use crate::ffi::ort::ep_api::OrtEpApi;
+use crate::ffi::ort::types::{OrtKeyValuePairs, OrtStatus};
+use crate::ffi::ort::{FLOOR, Host};
 use std::ffi::{CStr, CString};
-
-/// The oldest release that can run this execution provider.
-const OLDEST: u32 = 23;
+use std::sync::OnceLock;
 
 /// The version of a host, "1.MINOR.PATCH".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,8 +27,16 @@ impl Version {
             return None;
         }
         let minor = parts.next()?.parse().ok()?;
-        let digits: String = parts.next().unwrap_or("").chars().take_while(char::is_ascii_digit).collect();
-        Some(Self { minor, patch: digits.parse().unwrap_or(0) })
+        let digits: String = parts
+            .next()
+            .unwrap_or("")
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect();
+        Some(Self {
+            minor,
+            patch: digits.parse().unwrap_or(0),
+        })
     }
 }
 
@@ -40,10 +49,16 @@ impl std::fmt::Display for Version {
 /// The functions of one host. They live as long as the process uses that host.
 #[derive(Clone, Copy)]
 pub(super) struct Api {
-    table: &'static OrtApi,
-    ep: &'static OrtEpApi,
+    host: Host,
     version: Version,
 }
+
+// SAFETY: the tables are never written, and the host's functions may be called from any thread.
+unsafe impl Send for Api {}
+// SAFETY: the tables are never written, and the host's functions may be called from several threads at once.
+unsafe impl Sync for Api {}
+
+static ANY: OnceLock<Api> = OnceLock::new();
 
 impl Api {
     /// Reads a host's version and takes its tables. A host that is too old is answered with a status, and nothing else
@@ -69,14 +84,14 @@ impl Api {
         }
         let refuse = |why: &str| {
             let error = Error::NotImplemented(format!(
-                "{why} ONNX Runtime {found}, this execution provider needs 1.{OLDEST} or newer (1.24.4 or newer is \
+                "{why} ONNX Runtime {found}, this execution provider needs 1.{FLOOR} or newer (1.24.4 or newer is \
                  recommended): install a newer onnxruntime"
             ));
             // SAFETY: `GetApi` gave the table.
             unsafe { abi::status(table, &error) }
         };
         let version = version.ok_or_else(|| refuse("cannot use"))?;
-        if version.minor < OLDEST {
+        if version.minor < FLOOR {
             return Err(refuse("cannot use"));
         }
         // SAFETY: the table has at least the slots of 1.23, which is what `OrtApi` declares, and lives as long as the host (1).
@@ -85,15 +100,30 @@ impl Api {
         let ep = unsafe { (table.GetEpApi)() };
         // SAFETY: null or the host's table, which has at least the slots of 1.23 and lives as long as the host (1).
         let ep = unsafe { ep.as_ref() }.ok_or_else(|| refuse("cannot use this build of"))?;
-        Ok(Self { table, ep, version })
+        // SAFETY: both are tables of a host of this release, at least the floor's, and stay (1).
+        let host = unsafe { Host::new(version.minor, table, ep) };
+        let api = Self { host, version };
+        // The first host stays, which is the only one of nearly every process.
+        let _ = ANY.set(api);
+        Ok(api)
+    }
+
+    /// Some host of the process, for a callback that got no object from which to know its own.
+    pub(super) fn any() -> Option<Self> {
+        ANY.get().copied()
     }
 
     pub(super) fn table(&self) -> &'static OrtApi {
-        self.table
+        self.host.api()
     }
 
     pub(super) fn ep(&self) -> &'static OrtEpApi {
-        self.ep
+        self.host.ep_api()
+    }
+
+    /// What 1.24 added.
+    pub(super) fn v24(&self) -> Option<&'static OrtApiV24> {
+        self.host.v24()
     }
 
     pub(super) fn version(&self) -> Version {
@@ -101,7 +131,11 @@ impl Api {
     }
 
     /// The value that a getter writes.
-    pub(super) fn get<T>(&self, initial: T, getter: impl FnOnce(*mut T) -> *mut OrtStatus) -> Result<T> {
+    pub(super) fn get<T>(
+        &self,
+        initial: T,
+        getter: impl FnOnce(*mut T) -> *mut OrtStatus,
+    ) -> Result<T> {
         let mut value = initial;
         self.check(getter(&raw mut value))?;
         Ok(value)
@@ -139,14 +173,14 @@ pub(super) fn c_string(text: &str) -> CString {
 /// Owned key-value pairs of a host.
 pub(super) struct Pairs {
     api: Api,
-    raw: *mut crate::ffi::ort::OrtKeyValuePairs,
+    raw: *mut OrtKeyValuePairs,
 }
 
 impl Pairs {
     pub(super) fn new(api: Api) -> Self {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the out parameter is a live pointer.
-        unsafe { (api.table.CreateKeyValuePairs)(&raw mut raw) };
+        unsafe { (api.table().CreateKeyValuePairs)(&raw mut raw) };
         Self { api, raw }
     }
 
@@ -154,25 +188,32 @@ impl Pairs {
     ///
     /// # Safety
     /// 1. `raw` is live and nobody else releases it.
-    pub(super) unsafe fn from_raw(api: Api, raw: *mut crate::ffi::ort::OrtKeyValuePairs) -> Self {
+    pub(super) unsafe fn from_raw(api: Api, raw: *mut OrtKeyValuePairs) -> Self {
         Self { api, raw }
     }
 
-    pub(super) fn raw(&self) -> *const crate::ffi::ort::OrtKeyValuePairs {
+    pub(super) fn raw(&self) -> *const OrtKeyValuePairs {
         self.raw
     }
 
     pub(super) fn add(&mut self, key: &CStr, value: &str) {
         let value = c_string(value);
         // SAFETY: `raw` is live and owned; both strings are NUL-terminated and copied by the host.
-        unsafe { (self.api.table.AddKeyValuePair)(self.raw, key.as_ptr(), value.as_ptr()) };
+        unsafe { (self.api.table().AddKeyValuePair)(self.raw, key.as_ptr(), value.as_ptr()) };
     }
 
     /// All pairs, copied.
     pub(super) fn to_vec(&self) -> Vec<(String, String)> {
         let (mut keys, mut values, mut count) = (std::ptr::null(), std::ptr::null(), 0);
         // SAFETY: `raw` is live; the out parameters are live variables.
-        unsafe { (self.api.table.GetKeyValuePairs)(self.raw, &raw mut keys, &raw mut values, &raw mut count) };
+        unsafe {
+            (self.api.table().GetKeyValuePairs)(
+                self.raw,
+                &raw mut keys,
+                &raw mut values,
+                &raw mut count,
+            )
+        };
         let mut pairs = Vec::with_capacity(count);
         for index in 0..count {
             // SAFETY: the host gave `count` keys.
@@ -188,7 +229,7 @@ impl Pairs {
 impl Drop for Pairs {
     fn drop(&mut self) {
         // SAFETY: `raw` is owned and released once; the host ignores null.
-        unsafe { (self.api.table.ReleaseKeyValuePairs)(self.raw) };
+        unsafe { (self.api.table().ReleaseKeyValuePairs)(self.raw) };
     }
 }
 
@@ -201,10 +242,15 @@ mod tests {
         assert_eq!(Version::parse("1.23.0"), Some(Version::new(23, 0)));
         assert_eq!(Version::parse("1.24.4-rc1"), Some(Version::new(24, 4)));
         assert_eq!(Version::parse("1.25"), Some(Version::new(25, 0)));
-        assert_eq!(Version::parse("1.26.0.dev20250101"), Some(Version::new(26, 0)));
+        assert_eq!(
+            Version::parse("1.26.0.dev20250101"),
+            Some(Version::new(26, 0))
+        );
         for odd in ["", "1", "2.0.0", "x.y.z", "1.x.0"] {
             assert_eq!(Version::parse(odd), None, "{odd}");
         }
-        assert!(Version::new(23, 2) < Version::new(24, 1) && Version::new(24, 3) < Version::new(24, 4));
+        assert!(
+            Version::new(23, 2) < Version::new(24, 1) && Version::new(24, 3) < Version::new(24, 4)
+        );
     }
 }

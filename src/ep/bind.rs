@@ -3,7 +3,7 @@ use super::api::Api;
 use super::import::TensorView;
 use crate::device::DType;
 use crate::error::{Error, Result};
-use crate::ffi::ort::{ONNXTensorElementDataType, OrtKernelContext, OrtValue};
+use crate::ffi::ort::types::{OrtKernelContext, OrtValue};
 use crate::ops::ir::Value;
 use crate::ops::{Input, Output};
 
@@ -20,14 +20,22 @@ impl Declared {
     /// `None` for a value that is no tensor.
     pub(super) fn of(value: &Value) -> Option<Self> {
         let dtype = value.dtype()?;
-        Some(Self { name: value.name.clone(), dtype, rank: value.shape().map(<[_]>::len) })
+        Some(Self {
+            name: value.name.clone(),
+            dtype,
+            rank: value.shape().map(<[_]>::len),
+        })
     }
 
     fn check(&self, code: i32, dims: &[i64]) -> Result<()> {
         let name = &self.name;
         if code != self.dtype.onnx() {
-            let found = DType::from_onnx(code).map_or_else(|| format!("type {code}"), |t| t.to_string());
-            return Err(Error::invalid(format!("input '{name}' is {found}, the model declares {}", self.dtype)));
+            let found =
+                DType::from_onnx(code).map_or_else(|| format!("type {code}"), |t| t.to_string());
+            return Err(Error::invalid(format!(
+                "input '{name}' is {found}, the model declares {}",
+                self.dtype
+            )));
         }
         match self.rank {
             Some(rank) if rank != dims.len() => Err(Error::invalid(format!(
@@ -104,14 +112,18 @@ impl<'a> Context<'a> {
         let dims = output.dims();
         let value: *mut OrtValue = self.api.get(std::ptr::null_mut(), |out| {
             // SAFETY: the context is live (the type's invariant); `dims` has the length that is said.
-            unsafe { (table.KernelContext_GetOutput)(self.raw, index, dims.as_ptr(), dims.len(), out) }
+            unsafe {
+                (table.KernelContext_GetOutput)(self.raw, index, dims.as_ptr(), dims.len(), out)
+            }
         })?;
         if value.is_null() {
             // An output that nobody asked for.
             return Ok(());
         }
         // SAFETY: the host made the value just now.
-        let room = self.api.get(0, |out| unsafe { (table.GetTensorSizeInBytes)(value, out) })?;
+        let room = self
+            .api
+            .get(0, |out| unsafe { (table.GetTensorSizeInBytes)(value, out) })?;
         let bytes = output.bytes();
         if room != bytes.len() {
             return Err(Error::internal(format!(
@@ -124,7 +136,9 @@ impl<'a> Context<'a> {
             return Ok(());
         }
         // SAFETY: the host made the value just now.
-        let data = self.api.get(std::ptr::null_mut(), |out| unsafe { (table.GetTensorMutableData)(value, out) })?;
+        let data = self.api.get(std::ptr::null_mut(), |out| unsafe {
+            (table.GetTensorMutableData)(value, out)
+        })?;
         if data.is_null() {
             return Err(Error::internal(format!("output {index} has no memory")));
         }
@@ -134,36 +148,37 @@ impl<'a> Context<'a> {
     }
 }
 
-fn bind<'a>(view: TensorView<'a>, declared: &Declared, code: i32, dims: &'a [i64]) -> Result<Input<'a>> {
+fn bind<'a>(
+    view: TensorView<'a>,
+    declared: &Declared,
+    code: i32,
+    dims: &'a [i64],
+) -> Result<Input<'a>> {
     declared.check(code, dims)?;
     let bytes = byte_size(declared.dtype, dims);
-    let bytes = bytes.ok_or_else(|| Error::invalid(format!("input '{}' has impossible dimensions {dims:?}", declared.name)))?;
-    Ok(Input { dtype: declared.dtype, dims, bytes: view.data(bytes)? })
+    let bytes = bytes.ok_or_else(|| {
+        Error::invalid(format!(
+            "input '{}' has impossible dimensions {dims:?}",
+            declared.name
+        ))
+    })?;
+    // SAFETY: `check` compared the element type, and `dims` are the tensor's, so it has this many bytes.
+    let bytes = unsafe { view.data(bytes) }?;
+    Ok(Input {
+        dtype: declared.dtype,
+        dims,
+        bytes,
+    })
 }
 
 /// `None` for negative dimensions and for sizes that no memory has.
 fn byte_size(dtype: DType, dims: &[i64]) -> Option<usize> {
-    let elements = dims.iter().try_fold(1usize, |product, dim| product.checked_mul(usize::try_from(*dim).ok()?))?;
-    elements.checked_mul(dtype.bits()).map(|bits| bits.div_ceil(8))
-}
-
-impl<'a> TensorView<'a> {
-    /// The ONNX code of the element type, and the dimensions, without a copy. Only for hosts from 1.24 on.
-    fn borrowed_type_and_dims(self) -> Result<(i32, &'a [i64])> {
-        let api = self.api();
-        let v24 = api.v24().ok_or_else(|| Error::internal("a function of a newer host was called"))?;
-        let (mut code, mut dims, mut rank) = (ONNXTensorElementDataType::UNDEFINED, std::ptr::null(), 0);
-        // SAFETY: the value is live (the type's invariant); the out parameters are live variables.
-        let status = unsafe {
-            (v24.GetTensorElementTypeAndShapeDataReference)(self.raw(), &raw mut code, &raw mut dims, &raw mut rank)
-        };
-        api.check(status)?;
-        if rank == 0 || dims.is_null() {
-            return Ok((code.0, &[]));
-        }
-        // SAFETY: the host lends `rank` dimensions, which do not change while the value lives.
-        Ok((code.0, unsafe { std::slice::from_raw_parts(dims, rank) }))
-    }
+    let elements = dims.iter().try_fold(1usize, |product, dim| {
+        product.checked_mul(usize::try_from(*dim).ok()?)
+    })?;
+    elements
+        .checked_mul(dtype.bits())
+        .map(|bits| bits.div_ceil(8))
 }
 
 #[cfg(test)]
@@ -172,16 +187,36 @@ mod tests {
 
     #[test]
     fn inputs_are_checked_against_the_declaration() {
-        let declared = Declared { name: "x".into(), dtype: DType::F32, rank: Some(2) };
+        let declared = Declared {
+            name: "x".into(),
+            dtype: DType::F32,
+            rank: Some(2),
+        };
         assert!(declared.check(1, &[2, 3]).is_ok());
         let text = |code, dims: &[i64]| match declared.check(code, dims) {
             Err(Error::InvalidArgument(text)) => text,
             other => panic!("{other:?}"),
         };
-        assert_eq!(text(7, &[2, 3]), "input 'x' is int64, the model declares float");
-        assert_eq!(text(99, &[2, 3]), "input 'x' is type 99, the model declares float");
-        assert_eq!(text(1, &[2]), "input 'x' has 1 dimensions [2], the model declares 2");
-        assert!(Declared { rank: None, ..declared }.check(1, &[]).is_ok());
+        assert_eq!(
+            text(7, &[2, 3]),
+            "input 'x' is int64, the model declares float"
+        );
+        assert_eq!(
+            text(99, &[2, 3]),
+            "input 'x' is type 99, the model declares float"
+        );
+        assert_eq!(
+            text(1, &[2]),
+            "input 'x' has 1 dimensions [2], the model declares 2"
+        );
+        assert!(
+            Declared {
+                rank: None,
+                ..declared
+            }
+            .check(1, &[])
+            .is_ok()
+        );
     }
 
     #[test]

@@ -27,9 +27,16 @@ pub(super) fn decide(graph: &Graph, rules: Rules) -> Decision {
     decide_with(graph, rules, plan)
 }
 
-fn decide_with(graph: &Graph, rules: Rules, plan: impl Fn(NodeId) -> Result<(), Reject>) -> Decision {
+fn decide_with(
+    graph: &Graph,
+    rules: Rules,
+    plan: impl Fn(NodeId) -> Result<(), Reject>,
+) -> Decision {
     let free = |id: &NodeId| graph.node(*id).assigned.is_none();
-    let mut refused: Vec<_> = graph.node_ids().map(|id| if free(&id) { plan(id).err() } else { None }).collect();
+    let mut refused: Vec<_> = graph
+        .node_ids()
+        .map(|id| if free(&id) { plan(id).err() } else { None })
+        .collect();
     let refuse_rest = |refused: &mut Vec<Option<Reject>>, reason: &'static str| {
         for id in graph.node_ids().filter(free) {
             refused[id.index()].get_or_insert(Reject::Host(reason));
@@ -39,7 +46,10 @@ fn decide_with(graph: &Graph, rules: Rules, plan: impl Fn(NodeId) -> Result<(), 
         refuse_rest(&mut refused, reason);
     }
     loop {
-        let claimed: Vec<_> = graph.node_ids().map(|id| free(&id) && refused[id.index()].is_none()).collect();
+        let claimed: Vec<_> = graph
+            .node_ids()
+            .map(|id| free(&id) && refused[id.index()].is_none())
+            .collect();
         if let Some(reason) = rules.whole
             && claimed.contains(&true)
             && claimed.contains(&false)
@@ -48,14 +58,18 @@ fn decide_with(graph: &Graph, rules: Rules, plan: impl Fn(NodeId) -> Result<(), 
             continue;
         }
         let clusters = partition::clusters(graph, &claimed);
-        let idle = |cluster: &&Cluster| rules.float_work_only && !partition::has_float_work(graph, cluster);
+        let idle = |cluster: &&Cluster| {
+            rules.float_work_only && !partition::has_float_work(graph, cluster)
+        };
         let given_back: Vec<NodeId> = clusters.iter().filter(idle).flatten().copied().collect();
         if given_back.is_empty() {
             return Decision { clusters, refused };
         }
         // What is left may form fewer clusters than before, so they are found anew.
         for id in given_back {
-            refused[id.index()] = Some(Reject::Policy("its partition has no floating-point work; claim=all keeps it"));
+            refused[id.index()] = Some(Reject::Policy(
+                "its partition has no floating-point work; claim=all keeps it",
+            ));
         }
     }
 }
@@ -73,18 +87,31 @@ mod tests {
             let id = NodeId(u32::try_from(index).unwrap());
             let output = graph.add_value(Value {
                 name: format!("v{index}"),
-                kind: ValueKind::Tensor { dtype: *dtype, shape: None },
+                kind: ValueKind::Tensor {
+                    dtype: *dtype,
+                    shape: None,
+                },
                 origin: Origin::Node(id),
                 constant: None,
             });
             let input = output.0.checked_sub(1).map(crate::ops::ir::ValueId);
-            graph.nodes.push(Node { inputs: vec![input], outputs: vec![Some(output)], ..Node::default() });
+            graph.nodes.push(Node {
+                inputs: vec![input],
+                outputs: vec![Some(output)],
+                ..Node::default()
+            });
         }
         graph
     }
 
     fn decide_chain(graph: &Graph, rules: Rules, refused: &[usize]) -> Decision {
-        decide_with(graph, rules, |id| if refused.contains(&id.index()) { Err(Reject::Op) } else { Ok(()) })
+        decide_with(graph, rules, |id| {
+            if refused.contains(&id.index()) {
+                Err(Reject::Op)
+            } else {
+                Ok(())
+            }
+        })
     }
 
     const F: DType = DType::F32;
@@ -95,7 +122,11 @@ mod tests {
         let mut graph = chain(&[F, F, F]);
         graph.nodes[1].assigned = Some("CPUExecutionProvider".into());
         let decision = decide_with(&graph, Rules::default(), |id| {
-            assert_ne!(id.index(), 1, "a node of another execution provider is planned");
+            assert_ne!(
+                id.index(),
+                1,
+                "a node of another execution provider is planned"
+            );
             Ok(())
         });
         assert_eq!(decision.clusters, [[NodeId(0)], [NodeId(2)]]);
@@ -107,9 +138,16 @@ mod tests {
         let graph = chain(&[I, I, F, F, I]);
         let all = decide_chain(&graph, Rules::default(), &[2]);
         assert_eq!(all.clusters.len(), 2);
-        let rules = Rules { float_work_only: true, ..Rules::default() };
+        let rules = Rules {
+            float_work_only: true,
+            ..Rules::default()
+        };
         let some = decide_chain(&graph, rules, &[2]);
-        assert_eq!(some.clusters, [[NodeId(3), NodeId(4)]], "integer work beside float work stays");
+        assert_eq!(
+            some.clusters,
+            [[NodeId(3), NodeId(4)]],
+            "integer work beside float work stays"
+        );
         assert!(matches!(some.refused[0], Some(Reject::Policy(_))));
         assert_eq!(some.refused[2], Some(Reject::Op));
     }
@@ -117,19 +155,35 @@ mod tests {
     #[test]
     fn all_or_nothing() {
         let graph = chain(&[F, F, F]);
-        let rules = Rules { whole: Some("old host"), ..Rules::default() };
+        let rules = Rules {
+            whole: Some("old host"),
+            ..Rules::default()
+        };
         assert_eq!(decide_chain(&graph, rules, &[]).clusters.len(), 1);
         let none = decide_chain(&graph, rules, &[1]);
         assert!(none.clusters.is_empty());
-        assert_eq!(none.refused, [Some(Reject::Host("old host")), Some(Reject::Op), Some(Reject::Host("old host"))]);
+        assert_eq!(
+            none.refused,
+            [
+                Some(Reject::Host("old host")),
+                Some(Reject::Op),
+                Some(Reject::Host("old host"))
+            ]
+        );
     }
 
     #[test]
     fn nothing_where_nothing_may_be_claimed() {
         let graph = chain(&[F, F]);
-        let rules = Rules { nothing: Some("too late"), ..Rules::default() };
+        let rules = Rules {
+            nothing: Some("too late"),
+            ..Rules::default()
+        };
         let none = decide_chain(&graph, rules, &[0]);
         assert!(none.clusters.is_empty());
-        assert_eq!(none.refused, [Some(Reject::Op), Some(Reject::Host("too late"))]);
+        assert_eq!(
+            none.refused,
+            [Some(Reject::Op), Some(Reject::Host("too late"))]
+        );
     }
 }

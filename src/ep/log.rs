@@ -3,7 +3,7 @@
 //! A callback makes its session's logger the current one of its thread; a record goes there if its severity is admitted.
 //! Records of other threads have no reader and are dropped before they are formatted.
 use super::api::{Api, c_string};
-use crate::ffi::ort::{OrtLogger, OrtLoggingLevel};
+use crate::ffi::ort::types::{OrtLogger, OrtLoggingLevel};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::cell::Cell;
 
@@ -50,10 +50,12 @@ impl Logger {
         if self.raw.is_null() {
             return false;
         }
-        let lowest = self.api.get(OrtLoggingLevel::FATAL, |out| {
-            // SAFETY: the logger is alive (the type's invariant).
-            unsafe { (self.api.table().Logger_GetLoggingSeverityLevel)(self.raw, out) }
-        });
+        let lowest = self
+            .api
+            .get(OrtLoggingLevel::ORT_LOGGING_LEVEL_FATAL, |out| {
+                // SAFETY: the logger is alive (the type's invariant).
+                unsafe { (self.api.table().Logger_GetLoggingSeverityLevel)(self.raw, out) }
+            });
         lowest.is_ok_and(|lowest| severity(level).0 >= lowest.0)
     }
 
@@ -61,7 +63,10 @@ impl Logger {
         let message = c_string(&format!("MLX: {}", record.args()));
         let file = c_string(record.file().unwrap_or_default());
         let function = c_string(record.target());
-        let line = record.line().and_then(|line| i32::try_from(line).ok()).unwrap_or(0);
+        let line = record
+            .line()
+            .and_then(|line| i32::try_from(line).ok())
+            .unwrap_or(0);
         let severity = severity(record.level());
         // SAFETY: the logger is alive (the type's invariant); the strings are NUL-terminated and copied by the host.
         let status = unsafe {
@@ -81,10 +86,10 @@ impl Logger {
 
 fn severity(level: Level) -> OrtLoggingLevel {
     match level {
-        Level::Error => OrtLoggingLevel::ERROR,
-        Level::Warn => OrtLoggingLevel::WARNING,
-        Level::Info => OrtLoggingLevel::INFO,
-        Level::Debug | Level::Trace => OrtLoggingLevel::VERBOSE,
+        Level::Error => OrtLoggingLevel::ORT_LOGGING_LEVEL_ERROR,
+        Level::Warn => OrtLoggingLevel::ORT_LOGGING_LEVEL_WARNING,
+        Level::Info => OrtLoggingLevel::ORT_LOGGING_LEVEL_INFO,
+        Level::Debug | Level::Trace => OrtLoggingLevel::ORT_LOGGING_LEVEL_VERBOSE,
     }
 }
 
@@ -92,7 +97,9 @@ struct Forward;
 
 impl Log for Forward {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        CURRENT.get().is_some_and(|logger| logger.admits(metadata.level()))
+        CURRENT
+            .get()
+            .is_some_and(|logger| logger.admits(metadata.level()))
     }
 
     fn log(&self, record: &Record<'_>) {

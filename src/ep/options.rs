@@ -84,17 +84,25 @@ fn choose<T: Choice>(value: &str, spelling: &dyn fmt::Display) -> Result<T> {
         return Ok(*found);
     }
     let valid: Vec<_> = T::VALUES.iter().map(|(text, _)| *text).collect();
-    Err(Error::invalid(format!("{spelling} is '{value}'; valid values: {}", valid.join(", "))))
+    Err(Error::invalid(format!(
+        "{spelling} is '{value}'; valid values: {}",
+        valid.join(", ")
+    )))
 }
 
 fn unknown(spelling: &dyn fmt::Display) -> Error {
     let keys = Options::KEYS.join(", ");
-    Error::invalid(format!("{spelling} is no option of this execution provider; options: {keys}"))
+    Error::invalid(format!(
+        "{spelling} is no option of this execution provider; options: {keys}"
+    ))
 }
 
 impl Options {
     /// Applies the config entries of a session on top of `self`. Entries of others are left alone.
-    pub(crate) fn with_entries<'a>(mut self, entries: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Self> {
+    pub(crate) fn with_entries<'a>(
+        mut self,
+        entries: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self> {
         for (entry, value) in entries {
             if let Some(key) = entry.strip_prefix(PREFIX)
                 && !key.starts_with(ARENA)
@@ -134,11 +142,16 @@ impl Environment {
     }
 
     fn from_variables(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<Self> {
-        let mut environment =
-            Self { settings: Settings::default(), options: Options::default(), unknown: Vec::new() };
+        let mut environment = Self {
+            settings: Settings::default(),
+            options: Options::default(),
+            unknown: Vec::new(),
+        };
         for (name, value) in variables {
             let Some(name) = name.to_str() else { continue };
-            let Some(key) = name.strip_prefix(VARIABLE_PREFIX) else { continue };
+            let Some(key) = name.strip_prefix(VARIABLE_PREFIX) else {
+                continue;
+            };
             // An empty variable is as good as none: shells have no other way to say so for one command.
             if value.is_empty() {
                 continue;
@@ -150,7 +163,11 @@ impl Environment {
                     let key = key.to_ascii_lowercase();
                     if Options::KEYS.contains(&key.as_str()) {
                         let value = value.to_string_lossy();
-                        environment.options.set(&key, &value, &format_args!("environment variable {name}"))?;
+                        environment.options.set(
+                            &key,
+                            &value,
+                            &format_args!("environment variable {name}"),
+                        )?;
                     } else {
                         environment.unknown.push(name.to_owned());
                     }
@@ -182,7 +199,13 @@ mod tests {
             ("ep.mlxexecutionprovider.device", "cpu"),
             ("ep.mlxexecutionprovider.claim", "all"),
         ]);
-        assert_eq!(options.unwrap(), Options { device: DeviceChoice::Cpu, claim: Claim::All });
+        assert_eq!(
+            options.unwrap(),
+            Options {
+                device: DeviceChoice::Cpu,
+                claim: Claim::All
+            }
+        );
     }
 
     #[test]
@@ -190,13 +213,21 @@ mod tests {
         let error = entries(&[("ep.mlxexecutionprovider.devise", "cpu")]).unwrap_err();
         let text = error.to_string();
         assert!(matches!(error, Error::InvalidArgument(_)));
-        assert!(text.contains("'devise'") && text.contains("device, claim"), "{text}");
+        assert!(
+            text.contains("'devise'") && text.contains("device, claim"),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_bad_value_lists_the_valid_ones() {
-        let text = entries(&[("ep.mlxexecutionprovider.device", "GPU")]).unwrap_err().to_string();
-        assert!(text.contains("'GPU'") && text.contains("auto, gpu, cpu"), "{text}");
+        let text = entries(&[("ep.mlxexecutionprovider.device", "GPU")])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.contains("'GPU'") && text.contains("auto, gpu, cpu"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -210,27 +241,55 @@ mod tests {
             ("PATH", "/bin"),
         ])
         .unwrap();
-        assert_eq!(found.options, Options { device: DeviceChoice::Cpu, claim: Claim::Auto });
-        assert_eq!(found.settings.libmlxc.as_deref(), Some(std::path::Path::new("/x/libmlxc.so")));
+        assert_eq!(
+            found.options,
+            Options {
+                device: DeviceChoice::Cpu,
+                claim: Claim::Auto
+            }
+        );
+        assert_eq!(
+            found.settings.libmlxc.as_deref(),
+            Some(std::path::Path::new("/x/libmlxc.so"))
+        );
         assert!(found.settings.allow_untested);
         assert_eq!(found.unknown, ["ONNXRUNTIME_EP_MLX_DEVISE"]);
-        let over = found.options.with_entries([("ep.mlxexecutionprovider.device", "auto")].into_iter());
+        let over = found
+            .options
+            .with_entries([("ep.mlxexecutionprovider.device", "auto")].into_iter());
         assert_eq!(over.unwrap().device, DeviceChoice::Auto);
     }
 
     #[test]
     fn a_bad_variable_is_named() {
-        let text = environment(&[("ONNXRUNTIME_EP_MLX_CLAIM", "some")]).unwrap_err().to_string();
-        assert!(text.contains("ONNXRUNTIME_EP_MLX_CLAIM") && text.contains("auto, all"), "{text}");
+        let text = environment(&[("ONNXRUNTIME_EP_MLX_CLAIM", "some")])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.contains("ONNXRUNTIME_EP_MLX_CLAIM") && text.contains("auto, all"),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_gpu_that_is_not_there_is_refused() {
-        let gpu = Options { device: DeviceChoice::Gpu, ..Options::default() };
-        assert!(matches!(gpu.device_kind(false), Err(Error::InvalidArgument(_))));
+        let gpu = Options {
+            device: DeviceChoice::Gpu,
+            ..Options::default()
+        };
+        assert!(matches!(
+            gpu.device_kind(false),
+            Err(Error::InvalidArgument(_))
+        ));
         assert_eq!(gpu.device_kind(true).unwrap(), DeviceKind::Gpu);
-        assert_eq!(Options::default().device_kind(false).unwrap(), DeviceKind::Cpu);
-        let cpu = Options { device: DeviceChoice::Cpu, ..Options::default() };
+        assert_eq!(
+            Options::default().device_kind(false).unwrap(),
+            DeviceKind::Cpu
+        );
+        let cpu = Options {
+            device: DeviceChoice::Cpu,
+            ..Options::default()
+        };
         assert_eq!(cpu.device_kind(true).unwrap(), DeviceKind::Cpu);
     }
 }

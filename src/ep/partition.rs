@@ -48,7 +48,12 @@ pub(crate) fn has_float_work(graph: &Graph, cluster: &[NodeId]) -> bool {
     cluster.iter().any(|id| {
         let node = graph.node(*id);
         let mut values = node.inputs.iter().chain(&node.outputs).flatten();
-        values.any(|v| graph.value(*v).dtype().is_some_and(crate::device::DType::is_float))
+        values.any(|v| {
+            graph
+                .value(*v)
+                .dtype()
+                .is_some_and(crate::device::DType::is_float)
+        })
     })
 }
 
@@ -78,7 +83,10 @@ mod tests {
             let id = NodeId(u32::try_from(index).unwrap());
             let output = graph.add_value(Value {
                 name: format!("v{index}"),
-                kind: ValueKind::Tensor { dtype: DType::F32, shape: None },
+                kind: ValueKind::Tensor {
+                    dtype: DType::F32,
+                    shape: None,
+                },
                 origin: Origin::Node(id),
                 constant: None,
             });
@@ -94,7 +102,15 @@ mod tests {
 
     fn random(random: &mut Random, nodes: usize, density: usize) -> Vec<Vec<usize>> {
         (0..nodes)
-            .map(|i| if i == 0 { vec![] } else { (0..random.below(density + 1)).map(|_| random.below(i)).collect() })
+            .map(|i| {
+                if i == 0 {
+                    vec![]
+                } else {
+                    (0..random.below(density + 1))
+                        .map(|_| random.below(i))
+                        .collect()
+                }
+            })
             .collect()
     }
 
@@ -134,7 +150,10 @@ mod tests {
             .map(|(c, cluster)| {
                 let mut set = vec![false; n];
                 for id in cluster {
-                    assert!(claimed[id.index()] && owner[id.index()].is_none(), "{edges:?} {claimed:?}");
+                    assert!(
+                        claimed[id.index()] && owner[id.index()].is_none(),
+                        "{edges:?} {claimed:?}"
+                    );
                     owner[id.index()] = Some(c);
                     set[id.index()] = true;
                 }
@@ -142,15 +161,28 @@ mod tests {
             })
             .collect();
         for node in 0..n {
-            assert_eq!(owner[node].is_some(), claimed[node], "a claimed node is lost: {edges:?} {claimed:?}");
+            assert_eq!(
+                owner[node].is_some(),
+                claimed[node],
+                "a claimed node is lost: {edges:?} {claimed:?}"
+            );
         }
         for (i, a) in sets.iter().enumerate() {
-            assert!(is_convex(a, &reach), "cluster {i} is not convex: {edges:?} {claimed:?}");
+            assert!(
+                is_convex(a, &reach),
+                "cluster {i} is not convex: {edges:?} {claimed:?}"
+            );
             for b in &sets[i + 1..] {
                 let both: Vec<bool> = a.iter().zip(b).map(|(x, y)| *x || *y).collect();
-                assert!(!is_convex(&both, &reach), "two clusters could be one: {edges:?} {claimed:?}");
+                assert!(
+                    !is_convex(&both, &reach),
+                    "two clusters could be one: {edges:?} {claimed:?}"
+                );
                 let back = (0..n).any(|x| b[x] && (0..n).any(|y| a[y] && reach[x][y]));
-                assert!(!back, "clusters are not in topological order: {edges:?} {claimed:?}");
+                assert!(
+                    !back,
+                    "clusters are not in topological order: {edges:?} {claimed:?}"
+                );
             }
         }
     }
@@ -172,13 +204,19 @@ mod tests {
         let edges = [vec![], vec![], vec![0], vec![2, 1]];
         let found = clusters(&graph(&edges), &[true, true, false, true]);
         let ids = |c: &Cluster| c.iter().map(|n| n.index()).collect::<Vec<_>>();
-        assert_eq!(found.iter().map(ids).collect::<Vec<_>>(), [vec![0, 1], vec![3]]);
+        assert_eq!(
+            found.iter().map(ids).collect::<Vec<_>>(),
+            [vec![0, 1], vec![3]]
+        );
     }
 
     #[test]
     fn a_cpu_node_at_the_start_splits_nothing() {
         let edges = [vec![], vec![], vec![0], vec![1, 2]];
-        assert_eq!(clusters(&graph(&edges), &[false, true, true, true]).len(), 1);
+        assert_eq!(
+            clusters(&graph(&edges), &[false, true, true, true]).len(),
+            1
+        );
         assert!(clusters(&graph(&edges), &[false; 4]).is_empty());
     }
 
@@ -193,7 +231,10 @@ mod tests {
     fn float_work_is_seen_in_outputs() {
         let mut graph = graph(&[vec![]]);
         assert!(has_float_work(&graph, &[NodeId(0)]));
-        graph.values[0].kind = ValueKind::Tensor { dtype: DType::I64, shape: None };
+        graph.values[0].kind = ValueKind::Tensor {
+            dtype: DType::I64,
+            shape: None,
+        };
         assert!(!has_float_work(&graph, &[NodeId(0)]));
     }
 
@@ -202,7 +243,13 @@ mod tests {
         let mut dice = Random(7);
         let mut quickest = |nodes: usize| {
             let edges: Vec<Vec<usize>> = (0..nodes)
-                .map(|i| if i == 0 { vec![] } else { (0..3).map(|_| i - 1 - dice.below(i.min(20))).collect() })
+                .map(|i| {
+                    if i == 0 {
+                        vec![]
+                    } else {
+                        (0..3).map(|_| i - 1 - dice.below(i.min(20))).collect()
+                    }
+                })
                 .collect();
             let graph = graph(&edges);
             let claimed: Vec<bool> = (0..nodes).map(|_| dice.below(5) != 0).collect();
@@ -214,6 +261,9 @@ mod tests {
             (0..9).map(|_| time()).min().unwrap()
         };
         let (small, large) = (quickest(10_000), quickest(100_000));
-        assert!(large < small * 60, "10,000 nodes: {small:?}, 100,000 nodes: {large:?}");
+        assert!(
+            large < small * 60,
+            "10,000 nodes: {small:?}, 100,000 nodes: {large:?}"
+        );
     }
 }

@@ -36,7 +36,10 @@ impl Placement {
     /// Notes what was decided for a graph. `own` is the name of this execution provider.
     pub(super) fn note(&mut self, graph: &Graph, decision: &Decision, own: &str) {
         let earlier = self.graphs.remove(&graph.name).unwrap_or_default();
-        let mut counts = Counts { partitions: decision.clusters.len(), ..Counts::default() };
+        let mut counts = Counts {
+            partitions: decision.clusters.len(),
+            ..Counts::default()
+        };
         let mut claimed = vec![false; graph.nodes.len()];
         for id in decision.clusters.iter().flatten() {
             claimed[id.index()] = true;
@@ -55,19 +58,29 @@ impl Placement {
                 counts.partitions += 1;
                 continue;
             }
-            let output = node.outputs.iter().flatten().next().map(|id| graph.value(*id).name.clone());
+            let output = node
+                .outputs
+                .iter()
+                .flatten()
+                .next()
+                .map(|id| graph.value(*id).name.clone());
             let output = output.unwrap_or_else(|| node.name.clone());
             let reason = match (&decision.refused[index], &node.assigned) {
                 (Some(reject), _) => reject.to_string(),
-                (None, Some(ep)) => {
-                    earlier.reasons.get(&output).cloned().unwrap_or_else(|| format!("already on {ep}"))
-                }
+                (None, Some(ep)) => earlier
+                    .reasons
+                    .get(&output)
+                    .cloned()
+                    .unwrap_or_else(|| format!("already on {ep}")),
                 (None, None) => String::from("not claimed"),
             };
             let operator = operator(node);
             if bodies > 0 {
                 let body = format!("in a body of {operator}, which is left to CPU");
-                *counts.left.entry((String::from("nodes"), body)).or_default() += bodies;
+                *counts
+                    .left
+                    .entry((String::from("nodes"), body))
+                    .or_default() += bodies;
             }
             *counts.left.entry((operator, reason.clone())).or_default() += 1;
             counts.total += 1 + bodies;
@@ -99,7 +112,12 @@ impl fmt::Display for Placement {
         let sum = |of: fn(&Counts) -> usize| self.graphs.values().map(of).sum::<usize>();
         let partitions = sum(|c| c.partitions);
         let plural = if partitions == 1 { "" } else { "s" };
-        write!(f, "{} of {} nodes in {partitions} partition{plural}", sum(|c| c.claimed), sum(|c| c.total))?;
+        write!(
+            f,
+            "{} of {} nodes in {partitions} partition{plural}",
+            sum(|c| c.claimed),
+            sum(|c| c.total)
+        )?;
         let mut left: BTreeMap<&(String, String), usize> = BTreeMap::new();
         for (key, count) in self.graphs.values().flat_map(|counts| &counts.left) {
             *left.entry(key).or_default() += count;
@@ -119,16 +137,30 @@ impl fmt::Display for Placement {
 }
 
 fn operator(node: &Node) -> String {
-    if node.domain.is_empty() { node.op_type.clone() } else { format!("{}.{}", node.domain, node.op_type) }
+    if node.domain.is_empty() {
+        node.op_type.clone()
+    } else {
+        format!("{}.{}", node.domain, node.op_type)
+    }
 }
 
 /// Nodes in the bodies of a node, at any depth.
 fn nested(node: &Node) -> usize {
-    let bodies = node.attributes.iter().filter_map(|(_, attribute)| match attribute {
-        Attribute::Graph(body) => Some(body),
-        _ => None,
-    });
-    bodies.map(|body| body.nodes.iter().map(|node| 1 + nested(node)).sum::<usize>()).sum()
+    let bodies = node
+        .attributes
+        .iter()
+        .filter_map(|(_, attribute)| match attribute {
+            Attribute::Graph(body) => Some(body),
+            _ => None,
+        });
+    bodies
+        .map(|body| {
+            body.nodes
+                .iter()
+                .map(|node| 1 + nested(node))
+                .sum::<usize>()
+        })
+        .sum()
 }
 
 #[cfg(test)]
@@ -140,7 +172,10 @@ mod tests {
     const OWN: &str = "MLXExecutionProvider";
 
     fn graph(ops: &[&str]) -> Graph {
-        let mut graph = Graph { name: "main".into(), ..Graph::default() };
+        let mut graph = Graph {
+            name: "main".into(),
+            ..Graph::default()
+        };
         for (op, index) in ops.iter().zip(0..) {
             let output = graph.add_value(Value {
                 name: format!("v{index}"),
@@ -148,7 +183,11 @@ mod tests {
                 origin: Origin::Node(NodeId(index)),
                 constant: None,
             });
-            graph.nodes.push(Node { op_type: (*op).into(), outputs: vec![Some(output)], ..Node::default() });
+            graph.nodes.push(Node {
+                op_type: (*op).into(),
+                outputs: vec![Some(output)],
+                ..Node::default()
+            });
         }
         graph
     }
@@ -158,7 +197,12 @@ mod tests {
         let graph = graph(&["Add", "Foo", "Bar", "Foo"]);
         let decision = Decision {
             clusters: vec![vec![NodeId(0)]],
-            refused: vec![None, Some(Reject::Op), Some(Reject::Opset(3)), Some(Reject::Op)],
+            refused: vec![
+                None,
+                Some(Reject::Op),
+                Some(Reject::Opset(3)),
+                Some(Reject::Op),
+            ],
         };
         let mut placement = Placement::default();
         placement.note(&graph, &decision, OWN);
@@ -186,17 +230,36 @@ mod tests {
         again.nodes[0].name = "fused_0".into();
         again.nodes[0].assigned = Some(OWN.into());
         again.nodes[1].assigned = Some("CPUExecutionProvider".into());
-        placement.note(&again, &Decision { clusters: vec![], refused: vec![None, None] }, OWN);
+        placement.note(
+            &again,
+            &Decision {
+                clusters: vec![],
+                refused: vec![None, None],
+            },
+            OWN,
+        );
         assert_eq!(placement.to_string(), before);
     }
 
     #[test]
     fn bodies_of_a_refused_node_are_counted() {
         let mut graph = graph(&["If"]);
-        let body = Graph { nodes: vec![Node::default(), Node::default()], ..Graph::default() };
-        graph.nodes[0].attributes.push(("then_branch".into(), Attribute::Graph(Box::new(body))));
+        let body = Graph {
+            nodes: vec![Node::default(), Node::default()],
+            ..Graph::default()
+        };
+        graph.nodes[0]
+            .attributes
+            .push(("then_branch".into(), Attribute::Graph(Box::new(body))));
         let mut placement = Placement::default();
-        placement.note(&graph, &Decision { clusters: vec![], refused: vec![Some(Reject::Op)] }, OWN);
+        placement.note(
+            &graph,
+            &Decision {
+                clusters: vec![],
+                refused: vec![Some(Reject::Op)],
+            },
+            OWN,
+        );
         let line = placement.to_string();
         assert!(line.starts_with("0 of 3 nodes in 0 partitions"), "{line}");
         assert!(line.contains("nodes x2 (in a body of If"), "{line}");

@@ -51,22 +51,34 @@ pub(super) fn read(
     graph: &str,
     keys: Option<&Keys>,
 ) -> Result<Option<Constant>> {
-    let ValueKind::Tensor { dtype, shape } = kind else { return Ok(None) };
+    let ValueKind::Tensor { dtype, shape } = kind else {
+        return Ok(None);
+    };
     let dtype = *dtype;
     if dtype.bits() == 0 || !view.is_constant_initializer()? {
         return Ok(None);
     }
     let dims = match shape.as_deref().and_then(known_dims) {
         Some(dims) => dims,
-        None => match view.initializer()?.map(|tensor| tensor.type_and_dims()).transpose()?.flatten() {
+        None => match view
+            .initializer()?
+            .map(|tensor| tensor.type_and_dims())
+            .transpose()?
+            .flatten()
+        {
             Some((found, dims)) if found == dtype => dims,
             _ => return Ok(None),
         },
     };
-    let elements = dims.iter().try_fold(1usize, |product, dim| product.checked_mul(*dim));
+    let elements = dims
+        .iter()
+        .try_fold(1usize, |product, dim| product.checked_mul(*dim));
     let small = elements.is_some_and(|n| n <= HostTensor::MAX_ELEMENTS) && HostTensor::holds(dtype);
     let host = if small {
-        let bytes = view.initializer()?.map(|tensor| tensor.bytes()).transpose()?;
+        let bytes = view
+            .initializer()?
+            .map(|tensor| tensor.bytes())
+            .transpose()?;
         bytes.and_then(|bytes| HostTensor::from_bytes(dtype, &dims, bytes))
     } else {
         None
@@ -75,9 +87,18 @@ pub(super) fn read(
         Some(keys) => {
             let place = match view.external()? {
                 Some(external) => Place::File(external),
-                None => Place::Memory(view.initializer()?.map_or(Ok(0), |t| t.bytes().map(|b| b.as_ptr().addr()))?),
+                None => Place::Memory(
+                    view.initializer()?
+                        .map_or(Ok(0), |t| t.bytes().map(|b| b.as_ptr().addr()))?,
+                ),
             };
-            keys.of(Identity { graph: graph.into(), name: name.into(), dtype, dims: dims.clone(), place })
+            keys.of(Identity {
+                graph: graph.into(),
+                name: name.into(),
+                dtype,
+                dims: dims.clone(),
+                place,
+            })
         }
         None => 0,
     };
@@ -104,7 +125,8 @@ pub(crate) fn read_constant<'a>(imported: &Imported<'a>, id: ValueId) -> Result<
     }
     let name = &imported.graph.value(id).name;
     let tensor = view.initializer()?;
-    let tensor = tensor.ok_or_else(|| Error::internal(format!("initializer '{name}' has no value")))?;
+    let tensor =
+        tensor.ok_or_else(|| Error::internal(format!("initializer '{name}' has no value")))?;
     Ok(Cow::Borrowed(tensor.bytes()?))
 }
 
@@ -113,7 +135,8 @@ pub(crate) fn read_constant<'a>(imported: &Imported<'a>, id: ValueId) -> Result<
 fn read_file(model: &Path, external: &External) -> Option<Vec<u8>> {
     let file = File::open(model.parent()?.join(&external.file)).ok()?;
     let mut bytes = vec![0; external.bytes];
-    file.read_exact_at(&mut bytes, u64::try_from(external.offset).ok()?).ok()?;
+    file.read_exact_at(&mut bytes, u64::try_from(external.offset).ok()?)
+        .ok()?;
     Some(bytes)
 }
 
@@ -125,13 +148,25 @@ mod tests {
     fn keys_tell_initializers_apart() {
         let keys = Keys::default();
         let key = |graph: &str, name: &str, place: Place| {
-            keys.of(Identity { graph: graph.into(), name: name.into(), dtype: DType::F32, dims: vec![2], place })
+            keys.of(Identity {
+                graph: graph.into(),
+                name: name.into(),
+                dtype: DType::F32,
+                dims: vec![2],
+                place,
+            })
         };
         let first = key("then", "w", Place::Memory(1));
         assert_eq!(key("then", "w", Place::Memory(1)), first);
         assert_ne!(key("then", "w", Place::Memory(2)), first);
         assert_ne!(key("else", "w", Place::Memory(1)), first);
-        let file = |offset| Place::File(External { file: "data".into(), offset, bytes: 8 });
+        let file = |offset| {
+            Place::File(External {
+                file: "data".into(),
+                offset,
+                bytes: 8,
+            })
+        };
         assert_ne!(key("then", "w", file(0)), first);
         assert_ne!(key("then", "w", file(0)), key("then", "w", file(64)));
     }
@@ -141,8 +176,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("w.data"), b"0123456789").unwrap();
         let model = folder.path().join("model.onnx");
-        let external = |offset, bytes| External { file: "w.data".into(), offset, bytes };
-        assert_eq!(read_file(&model, &external(2, 3)).as_deref(), Some(&b"234"[..]));
+        let external = |offset, bytes| External {
+            file: "w.data".into(),
+            offset,
+            bytes,
+        };
+        assert_eq!(
+            read_file(&model, &external(2, 3)).as_deref(),
+            Some(&b"234"[..])
+        );
         assert_eq!(read_file(&model, &external(8, 3)), None);
         assert_eq!(read_file(&model, &external(-1, 3)), None);
         assert_eq!(read_file(Path::new(""), &external(2, 3)), None);

@@ -6,7 +6,7 @@ pub(super) use constants::{Keys, read_constant};
 pub(super) use view::{GraphView, NodeView, TensorView};
 
 use crate::error::{Error, Result};
-use crate::ffi::ort::{OrtOpAttrType, OrtValueInfo};
+use crate::ffi::ort::types::{OrtOpAttrType, OrtValueInfo};
 use crate::ops::ir::{Attribute, Graph, Node, NodeId, Origin, TensorData, Value, ValueId};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -32,26 +32,55 @@ impl<'a> Imported<'a> {
         let mut importer = Importer::new(view, keys)?;
         importer.read(view)?;
         importer.sort()?;
-        let Importer { graph, nodes, values, by_name, .. } = importer;
-        Ok(Self { graph, nodes, values, by_name, model_path: view.model_path()? })
+        let Importer {
+            graph,
+            nodes,
+            values,
+            by_name,
+            ..
+        } = importer;
+        Ok(Self {
+            graph,
+            nodes,
+            values,
+            by_name,
+            model_path: view.model_path()?,
+        })
     }
 
     /// Puts the boundary into the order in which the fused node has its inputs and outputs.
     pub(super) fn order_boundary(&mut self, fused: NodeView<'a>) -> Result<()> {
         let find = |view: Option<ValueView<'a>>| {
-            let name = view.ok_or_else(|| Error::internal("a fused node omits a value"))?.name()?;
+            let name = view
+                .ok_or_else(|| Error::internal("a fused node omits a value"))?
+                .name()?;
             let id = self.by_name.get(&name).copied();
-            id.ok_or_else(|| Error::internal(format!("value '{name}' of a fused node is not in its graph")))
+            id.ok_or_else(|| {
+                Error::internal(format!(
+                    "value '{name}' of a fused node is not in its graph"
+                ))
+            })
         };
-        let inputs = fused.inputs()?.into_iter().map(find).collect::<Result<Vec<_>>>()?;
-        let outputs = fused.outputs()?.into_iter().map(find).collect::<Result<Vec<_>>>()?;
+        let inputs = fused
+            .inputs()?
+            .into_iter()
+            .map(find)
+            .collect::<Result<Vec<_>>>()?;
+        let outputs = fused
+            .outputs()?
+            .into_iter()
+            .map(find)
+            .collect::<Result<Vec<_>>>()?;
         (self.graph.inputs, self.graph.outputs) = (inputs, outputs);
         Ok(())
     }
 
     /// The host's object of a value.
     fn value(&self, id: ValueId) -> Result<ValueView<'a>> {
-        self.values.get(id.index()).copied().ok_or_else(|| Error::internal("a value that was not imported"))
+        self.values
+            .get(id.index())
+            .copied()
+            .ok_or_else(|| Error::internal("a value that was not imported"))
     }
 }
 
@@ -67,7 +96,10 @@ struct Importer<'a, 'k> {
 impl<'a, 'k> Importer<'a, 'k> {
     fn new(view: GraphView<'a>, keys: Option<&'k Keys>) -> Result<Self> {
         Ok(Self {
-            graph: Graph { name: view.name()?, ..Graph::default() },
+            graph: Graph {
+                name: view.name()?,
+                ..Graph::default()
+            },
             nodes: view.nodes()?,
             values: Vec::new(),
             by_object: HashMap::new(),
@@ -117,7 +149,11 @@ impl<'a, 'k> Importer<'a, 'k> {
         Ok(Node {
             name: view.name()?,
             op_type: view.op_type()?,
-            domain: if domain == "ai.onnx" { String::new() } else { domain },
+            domain: if domain == "ai.onnx" {
+                String::new()
+            } else {
+                domain
+            },
             since_version: u32::try_from(view.since_version()?).unwrap_or(0),
             inputs: self.optional_values(view.inputs()?, None)?,
             outputs,
@@ -128,13 +164,20 @@ impl<'a, 'k> Importer<'a, 'k> {
     }
 
     /// The ids of values; an omitted one has no object, or one without a name.
-    fn optional_values(&mut self, views: Vec<Option<ValueView<'a>>>, origin: Option<Origin>) -> Result<Vec<Option<ValueId>>> {
+    fn optional_values(
+        &mut self,
+        views: Vec<Option<ValueView<'a>>>,
+        origin: Option<Origin>,
+    ) -> Result<Vec<Option<ValueId>>> {
         let id = |view: Option<ValueView<'a>>| match view {
             Some(view) => self.value(view, origin).map(Some),
             None => Ok(None),
         };
         let ids = views.into_iter().map(id).collect::<Result<Vec<_>>>()?;
-        Ok(ids.into_iter().map(|id| id.filter(|id| !self.graph.value(*id).name.is_empty())).collect())
+        Ok(ids
+            .into_iter()
+            .map(|id| id.filter(|id| !self.graph.value(*id).name.is_empty()))
+            .collect())
     }
 
     /// The id of a value. `origin` is what the caller knows of it.
@@ -157,7 +200,12 @@ impl<'a, 'k> Importer<'a, 'k> {
             _ if view.is_from_outer_scope()? => Origin::Outer,
             _ => Origin::Initializer,
         };
-        let id = self.graph.add_value(Value { name: name.clone(), kind, origin, constant });
+        let id = self.graph.add_value(Value {
+            name: name.clone(),
+            kind,
+            origin,
+            constant,
+        });
         self.values.push(view);
         self.by_object.insert(view.raw(), id);
         self.by_name.insert(name, id);
@@ -167,7 +215,11 @@ impl<'a, 'k> Importer<'a, 'k> {
     /// Puts the nodes into a topological order, unless the host gave them in one.
     fn sort(&mut self) -> Result<()> {
         let reads = reads(&self.graph);
-        if reads.iter().enumerate().all(|(node, reads)| reads.iter().all(|producer| *producer < node)) {
+        if reads
+            .iter()
+            .enumerate()
+            .all(|(node, reads)| reads.iter().all(|producer| *producer < node))
+        {
             return Ok(());
         }
         let order = topological(&reads).ok_or_else(|| Error::internal("a graph has a cycle"))?;
@@ -176,7 +228,10 @@ impl<'a, 'k> Importer<'a, 'k> {
             place[*old] = NodeId(new);
         }
         self.nodes = order.iter().map(|old| self.nodes[*old]).collect();
-        self.graph.nodes = order.iter().map(|old| std::mem::take(&mut self.graph.nodes[*old])).collect();
+        self.graph.nodes = order
+            .iter()
+            .map(|old| std::mem::take(&mut self.graph.nodes[*old]))
+            .collect();
         for value in &mut self.graph.values {
             if let Origin::Node(old) = value.origin {
                 value.origin = Origin::Node(place[old.index()]);
@@ -208,7 +263,10 @@ fn topological(reads: &[Vec<usize>]) -> Option<Vec<usize>> {
             readers[*producer].push(node);
         }
     }
-    let mut ready: BinaryHeap<_> = (0..reads.len()).filter(|n| waiting[*n] == 0).map(Reverse).collect();
+    let mut ready: BinaryHeap<_> = (0..reads.len())
+        .filter(|n| waiting[*n] == 0)
+        .map(Reverse)
+        .collect();
     let mut order = Vec::with_capacity(reads.len());
     while let Some(Reverse(node)) = ready.pop() {
         order.push(node);
@@ -225,10 +283,12 @@ fn topological(reads: &[Vec<usize>]) -> Option<Vec<usize>> {
 /// An attribute as a value. `None` for bodies, which are read as graphs.
 fn read_attribute(view: AttributeView<'_>) -> Result<Option<Attribute>> {
     // A kind that the host cannot name is one that it cannot hand out.
-    let Ok(kind) = view.kind() else { return Ok(Some(Attribute::Unknown)) };
+    let Ok(kind) = view.kind() else {
+        return Ok(Some(Attribute::Unknown));
+    };
     let value = match kind {
-        OrtOpAttrType::GRAPH => return Ok(None),
-        OrtOpAttrType::TENSOR => match view.tensor() {
+        OrtOpAttrType::ORT_OP_ATTR_GRAPH => return Ok(None),
+        OrtOpAttrType::ORT_OP_ATTR_TENSOR => match view.tensor() {
             Ok(Some(tensor)) => tensor_data(tensor.view())?,
             Ok(None) | Err(_) => None,
         }
@@ -240,27 +300,44 @@ fn read_attribute(view: AttributeView<'_>) -> Result<Option<Attribute>> {
 
 fn tensor_data(view: TensorView<'_>) -> Result<Option<TensorData>> {
     match view.type_and_dims()? {
-        Some((dtype, dims)) if dtype.bits() > 0 => {
-            Ok(Some(TensorData { dtype, dims, bytes: Arc::from(view.bytes()?) }))
-        }
+        Some((dtype, dims)) if dtype.bits() > 0 => Ok(Some(TensorData {
+            dtype,
+            dims,
+            bytes: Arc::from(view.bytes()?),
+        })),
         _ => Ok(None),
     }
 }
 
 /// The value in the bytes that ONNX Runtime gives of an attribute; `None` if they do not fit its kind.
 fn decode_attribute(kind: OrtOpAttrType, bytes: &[u8]) -> Option<Attribute> {
-    let ints = || bytes.as_chunks::<8>().0.iter().map(|b| i64::from_ne_bytes(*b));
-    let floats = || bytes.as_chunks::<4>().0.iter().map(|b| f32::from_ne_bytes(*b));
+    let ints = || {
+        bytes
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|b| i64::from_ne_bytes(*b))
+    };
+    let floats = || {
+        bytes
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|b| f32::from_ne_bytes(*b))
+    };
     match kind {
-        OrtOpAttrType::INT => ints().next().map(Attribute::Int),
-        OrtOpAttrType::INTS => Some(Attribute::Ints(ints().collect())),
-        OrtOpAttrType::FLOAT => floats().next().map(Attribute::Float),
-        OrtOpAttrType::FLOATS => Some(Attribute::Floats(floats().collect())),
-        OrtOpAttrType::STRING => Some(Attribute::String(bytes.to_vec())),
+        OrtOpAttrType::ORT_OP_ATTR_INT => ints().next().map(Attribute::Int),
+        OrtOpAttrType::ORT_OP_ATTR_INTS => Some(Attribute::Ints(ints().collect())),
+        OrtOpAttrType::ORT_OP_ATTR_FLOAT => floats().next().map(Attribute::Float),
+        OrtOpAttrType::ORT_OP_ATTR_FLOATS => Some(Attribute::Floats(floats().collect())),
+        OrtOpAttrType::ORT_OP_ATTR_STRING => Some(Attribute::String(bytes.to_vec())),
         // Each string is followed by a NUL.
-        OrtOpAttrType::STRINGS => {
-            Some(Attribute::Strings(bytes.split_inclusive(|b| *b == 0).map(|s| s.strip_suffix(&[0]).unwrap_or(s).to_vec()).collect()))
-        }
+        OrtOpAttrType::ORT_OP_ATTR_STRINGS => Some(Attribute::Strings(
+            bytes
+                .split_inclusive(|b| *b == 0)
+                .map(|s| s.strip_suffix(&[0]).unwrap_or(s).to_vec())
+                .collect(),
+        )),
         _ => None,
     }
 }
@@ -272,22 +349,41 @@ mod tests {
     #[test]
     fn attributes_are_decoded() {
         let ints: Vec<u8> = [1i64, -2].iter().flat_map(|v| v.to_ne_bytes()).collect();
-        assert!(matches!(decode_attribute(OrtOpAttrType::INT, &ints[..8]), Some(Attribute::Int(1))));
-        assert!(matches!(decode_attribute(OrtOpAttrType::INTS, &ints), Some(Attribute::Ints(v)) if v == [1, -2]));
-        assert!(matches!(decode_attribute(OrtOpAttrType::INTS, &[]), Some(Attribute::Ints(v)) if v.is_empty()));
-        assert!(decode_attribute(OrtOpAttrType::INT, &[]).is_none());
-        let floats: Vec<u8> = [0.5f32, -1.0].iter().flat_map(|v| v.to_ne_bytes()).collect();
-        assert!(matches!(decode_attribute(OrtOpAttrType::FLOAT, &floats), Some(Attribute::Float(v)) if v == 0.5));
-        assert!(matches!(decode_attribute(OrtOpAttrType::FLOATS, &floats), Some(Attribute::Floats(v)) if v == [0.5, -1.0]));
-        assert!(matches!(decode_attribute(OrtOpAttrType::STRING, b"ab"), Some(Attribute::String(v)) if v == b"ab"));
-        let strings = decode_attribute(OrtOpAttrType::STRINGS, b"ab\0\0cde\0");
+        assert!(matches!(
+            decode_attribute(OrtOpAttrType::ORT_OP_ATTR_INT, &ints[..8]),
+            Some(Attribute::Int(1))
+        ));
+        assert!(
+            matches!(decode_attribute(OrtOpAttrType::ORT_OP_ATTR_INTS, &ints), Some(Attribute::Ints(v)) if v == [1, -2])
+        );
+        assert!(
+            matches!(decode_attribute(OrtOpAttrType::ORT_OP_ATTR_INTS, &[]), Some(Attribute::Ints(v)) if v.is_empty())
+        );
+        assert!(decode_attribute(OrtOpAttrType::ORT_OP_ATTR_INT, &[]).is_none());
+        let floats: Vec<u8> = [0.5f32, -1.0]
+            .iter()
+            .flat_map(|v| v.to_ne_bytes())
+            .collect();
+        assert!(
+            matches!(decode_attribute(OrtOpAttrType::ORT_OP_ATTR_FLOAT, &floats), Some(Attribute::Float(v)) if v == 0.5)
+        );
+        assert!(
+            matches!(decode_attribute(OrtOpAttrType::ORT_OP_ATTR_FLOATS, &floats), Some(Attribute::Floats(v)) if v == [0.5, -1.0])
+        );
+        assert!(
+            matches!(decode_attribute(OrtOpAttrType::ORT_OP_ATTR_STRING, b"ab"), Some(Attribute::String(v)) if v == b"ab")
+        );
+        let strings = decode_attribute(OrtOpAttrType::ORT_OP_ATTR_STRINGS, b"ab\0\0cde\0");
         assert!(matches!(strings, Some(Attribute::Strings(v)) if v == [&b"ab"[..], b"", b"cde"]));
-        assert!(decode_attribute(OrtOpAttrType::UNDEFINED, b"ab").is_none());
+        assert!(decode_attribute(OrtOpAttrType::ORT_OP_ATTR_UNDEFINED, b"ab").is_none());
     }
 
     #[test]
     fn the_order_of_the_host_is_kept_where_it_can_be() {
-        assert_eq!(topological(&[vec![2], vec![], vec![], vec![0, 1]]), Some(vec![1, 2, 0, 3]));
+        assert_eq!(
+            topological(&[vec![2], vec![], vec![], vec![0, 1]]),
+            Some(vec![1, 2, 0, 3])
+        );
         assert_eq!(topological(&[vec![1], vec![0]]), None);
         assert_eq!(topological(&[]), Some(vec![]));
     }

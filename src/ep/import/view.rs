@@ -3,9 +3,9 @@ use crate::device::DType;
 use crate::ep::abi;
 use crate::ep::api::Api;
 use crate::error::{Error, Result};
-use crate::ffi::ort::{
-    ONNXTensorElementDataType, ONNXType, OrtExternalInitializerInfo, OrtGraph, OrtNode, OrtOpAttr, OrtOpAttrType,
-    OrtValue, OrtValueInfo,
+use crate::ffi::ort::types::{
+    ONNXTensorElementDataType, ONNXType, OrtExternalInitializerInfo, OrtGraph, OrtNode, OrtOpAttr,
+    OrtOpAttrType, OrtValue, OrtValueInfo,
 };
 use crate::ops::ir::{Dim, ValueKind};
 use std::path::PathBuf;
@@ -98,7 +98,10 @@ impl<'a> GraphView<'a> {
     }
 
     pub(super) fn model_path(self) -> Result<PathBuf> {
-        Ok(path(&self.api.get_text(ask!(self, Graph_GetModelPath))?))
+        Ok(abi::path(
+            self.api
+                .get(std::ptr::null(), ask!(self, Graph_GetModelPath))?,
+        ))
     }
 
     pub(super) fn inputs(self) -> Result<Vec<Option<ValueView<'a>>>> {
@@ -117,13 +120,19 @@ impl<'a> GraphView<'a> {
         let list = list!(self, Graph_GetNumNodes, Graph_GetNodes)?;
         // SAFETY: nodes of a graph live as long as the graph.
         let nodes = unsafe { NodeView::each(self.api, list) };
-        nodes.into_iter().map(|node| node.ok_or_else(|| missing("node"))).collect()
+        nodes
+            .into_iter()
+            .map(|node| node.ok_or_else(|| missing("node")))
+            .collect()
     }
 
     /// Whether this is a body of a control-flow node.
     pub(in crate::ep) fn is_nested(self) -> Result<bool> {
         if self.api.version().minor >= 24 {
-            return Ok(!self.api.get(std::ptr::null(), ask!(self, Graph_GetParentNode))?.is_null());
+            return Ok(!self
+                .api
+                .get(std::ptr::null(), ask!(self, Graph_GetParentNode))?
+                .is_null());
         }
         // 1.23 names no parent. The metadata of a nested graph is that of the model, whose graph has another name.
         if self.name()? != self.main_graph_name()? {
@@ -141,17 +150,22 @@ impl<'a> GraphView<'a> {
 
     fn main_graph_name(self) -> Result<String> {
         let table = self.api.table();
-        let metadata = self.api.get(std::ptr::null_mut(), ask!(self, Graph_GetModelMetadata))?;
+        let metadata = self
+            .api
+            .get(std::ptr::null_mut(), ask!(self, Graph_GetModelMetadata))?;
         let read = || {
             // SAFETY: the out parameter is a live pointer; the allocator is the host's own and never freed.
-            let allocator = self.api.get(std::ptr::null_mut(), |out| unsafe { (table.GetAllocatorWithDefaultOptions)(out) })?;
+            let allocator = self.api.get(std::ptr::null_mut(), |out| unsafe {
+                (table.GetAllocatorWithDefaultOptions)(out)
+            })?;
             let name = self.api.get(std::ptr::null_mut(), |out| {
                 // SAFETY: the metadata was made just now and the allocator is live.
                 unsafe { (table.ModelMetadataGetGraphName)(metadata, allocator, out) }
             })?;
             let text = abi::text(name);
             // SAFETY: the host made the string with this allocator, and it is freed once.
-            self.api.check(unsafe { (table.AllocatorFree)(allocator, name.cast()) })?;
+            self.api
+                .check(unsafe { (table.AllocatorFree)(allocator, name.cast()) })?;
             Ok(text)
         };
         let name = read();
@@ -162,7 +176,7 @@ impl<'a> GraphView<'a> {
 }
 
 impl<'a> NodeView<'a> {
-    pub(super) fn name(self) -> Result<String> {
+    pub(in crate::ep) fn name(self) -> Result<String> {
         self.api.get_text(ask!(self, Node_GetName))
     }
 
@@ -207,7 +221,10 @@ impl<'a> NodeView<'a> {
         let list = list!(self, Node_GetNumAttributes, Node_GetAttributes)?;
         // SAFETY: attributes live as long as their node.
         let attributes = unsafe { AttributeView::each(self.api, list) };
-        attributes.into_iter().map(|attribute| attribute.ok_or_else(|| missing("attribute"))).collect()
+        attributes
+            .into_iter()
+            .map(|attribute| attribute.ok_or_else(|| missing("attribute")))
+            .collect()
     }
 
     /// The bodies of a control-flow node, each with the name of its attribute.
@@ -220,13 +237,20 @@ impl<'a> NodeView<'a> {
         let mut graphs = vec![std::ptr::null(); count];
         // SAFETY: the node is live; both arrays have room for the bodies that were counted.
         let status = unsafe {
-            (self.api.table().Node_GetSubgraphs)(self.raw, graphs.as_mut_ptr(), count, names.as_mut_ptr())
+            (self.api.table().Node_GetSubgraphs)(
+                self.raw,
+                graphs.as_mut_ptr(),
+                count,
+                names.as_mut_ptr(),
+            )
         };
         self.api.check(status)?;
         // SAFETY: bodies live as long as their node.
         let graphs = unsafe { GraphView::each(self.api, graphs) };
         let named = names.into_iter().zip(graphs);
-        named.map(|(name, graph)| Ok((abi::text(name), graph.ok_or_else(|| missing("body"))?))).collect()
+        named
+            .map(|(name, graph)| Ok((abi::text(name), graph.ok_or_else(|| missing("body"))?)))
+            .collect()
     }
 }
 
@@ -236,7 +260,8 @@ impl<'a> ValueView<'a> {
     }
 
     pub(super) fn is_constant_initializer(self) -> Result<bool> {
-        self.api.get(false, ask!(self, ValueInfo_IsConstantInitializer))
+        self.api
+            .get(false, ask!(self, ValueInfo_IsConstantInitializer))
     }
 
     pub(super) fn is_from_outer_scope(self) -> Result<bool> {
@@ -245,72 +270,106 @@ impl<'a> ValueView<'a> {
 
     /// The value of an initializer. External data is mapped by the host at the first call.
     pub(super) fn initializer(self) -> Result<Option<TensorView<'a>>> {
-        let raw = self.api.get(std::ptr::null(), ask!(self, ValueInfo_GetInitializerValue))?;
+        let raw = self
+            .api
+            .get(std::ptr::null(), ask!(self, ValueInfo_GetInitializerValue))?;
         // SAFETY: the host keeps the value of an initializer until the graph is released.
         Ok(unsafe { TensorView::new(self.api, raw) })
     }
 
     /// The file that holds the bytes of an initializer, if one does.
     pub(super) fn external(self) -> Result<Option<External>> {
-        let raw = self.api.get(std::ptr::null_mut(), ask!(self, ValueInfo_GetExternalInitializerInfo))?;
+        let raw = self.api.get(
+            std::ptr::null_mut(),
+            ask!(self, ValueInfo_GetExternalInitializerInfo),
+        )?;
         if raw.is_null() {
             return Ok(None);
         }
         let info = ExternalInfo { api: self.api, raw };
         let table = self.api.table();
         // SAFETY: `info` is live, as its invariant says.
-        let file = abi::text(unsafe { (table.ExternalInitializerInfo_GetFilePath)(info.raw) });
+        let file = abi::path(unsafe { (table.ExternalInitializerInfo_GetFilePath)(info.raw) });
         // SAFETY: `info` is live, as its invariant says.
         let offset = unsafe { (table.ExternalInitializerInfo_GetFileOffset)(info.raw) };
         // SAFETY: `info` is live, as its invariant says.
         let bytes = unsafe { (table.ExternalInitializerInfo_GetByteSize)(info.raw) };
-        Ok(Some(External { file: path(&file), offset, bytes }))
+        Ok(Some(External {
+            file,
+            offset,
+            bytes,
+        }))
     }
 
     /// The declared type.
     pub(super) fn kind(self) -> Result<ValueKind> {
         let table = self.api.table();
-        let info = self.api.get(std::ptr::null(), ask!(self, GetValueInfoTypeInfo))?;
+        let info = self
+            .api
+            .get(std::ptr::null(), ask!(self, GetValueInfoTypeInfo))?;
         if info.is_null() {
             return Ok(ValueKind::Other);
         }
         // SAFETY: the type info belongs to the value info, which is live.
-        let onnx = self.api.get(ONNXType::UNKNOWN, |out| unsafe { (table.GetOnnxTypeFromTypeInfo)(info, out) })?;
-        if onnx != ONNXType::TENSOR {
+        let onnx = self.api.get(ONNXType::ONNX_TYPE_UNKNOWN, |out| unsafe {
+            (table.GetOnnxTypeFromTypeInfo)(info, out)
+        })?;
+        if onnx != ONNXType::ONNX_TYPE_TENSOR {
             return Ok(ValueKind::Other);
         }
         // SAFETY: the type info belongs to the value info, which is live.
-        let tensor = self.api.get(std::ptr::null(), |out| unsafe { (table.CastTypeInfoToTensorInfo)(info, out) })?;
+        let tensor = self.api.get(std::ptr::null(), |out| unsafe {
+            (table.CastTypeInfoToTensorInfo)(info, out)
+        })?;
         if tensor.is_null() {
             return Ok(ValueKind::Other);
         }
-        let code = self.api.get(ONNXTensorElementDataType::UNDEFINED, |out| {
-            // SAFETY: the tensor info is a part of the type info.
-            unsafe { (table.GetTensorElementType)(tensor, out) }
-        })?;
-        let Some(dtype) = DType::from_onnx(code.0) else { return Ok(ValueKind::UnknownTensor(code.0)) };
+        let code = self.api.get(
+            ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED,
+            |out| {
+                // SAFETY: the tensor info is a part of the type info.
+                unsafe { (table.GetTensorElementType)(tensor, out) }
+            },
+        )?;
+        let Some(dtype) = DType::from_onnx(code.0) else {
+            return Ok(ValueKind::UnknownTensor(code.0));
+        };
         // SAFETY: the tensor info is a part of the type info.
-        let rank = self.api.get(0, |out| unsafe { (table.GetDimensionsCount)(tensor, out) })?;
+        let rank = self
+            .api
+            .get(0, |out| unsafe { (table.GetDimensionsCount)(tensor, out) })?;
         // A shape without dimensions is a scalar or no shape at all; hosts before 1.24 do not tell which.
         // SAFETY: the tensor info is a part of the type info.
-        let known = rank > 0 || self.api.v24().is_some_and(|v24| unsafe { (v24.TensorTypeAndShape_HasShape)(tensor) });
+        let known = rank > 0
+            || self
+                .api
+                .v24()
+                .is_some_and(|v24| unsafe { (v24.TensorTypeAndShape_HasShape)(tensor) });
         if !known {
             return Ok(ValueKind::Tensor { dtype, shape: None });
         }
         let mut dims = vec![-1i64; rank];
         // SAFETY: `dims` has room for the dimensions that were counted.
-        self.api.check(unsafe { (table.GetDimensions)(tensor, dims.as_mut_ptr(), rank) })?;
+        self.api
+            .check(unsafe { (table.GetDimensions)(tensor, dims.as_mut_ptr(), rank) })?;
         let mut symbols = vec![std::ptr::null(); rank];
         // SAFETY: `symbols` has room for the dimensions that were counted.
-        self.api.check(unsafe { (table.GetSymbolicDimensions)(tensor, symbols.as_mut_ptr(), rank) })?;
-        let dims = dims.into_iter().zip(symbols).map(|(dim, symbol)| match usize::try_from(dim) {
-            Ok(dim) => Dim::Known(dim),
-            Err(_) => match abi::text(symbol) {
-                symbol if symbol.is_empty() => Dim::Unknown,
-                symbol => Dim::Symbol(Arc::from(symbol)),
-            },
-        });
-        Ok(ValueKind::Tensor { dtype, shape: Some(dims.collect()) })
+        self.api
+            .check(unsafe { (table.GetSymbolicDimensions)(tensor, symbols.as_mut_ptr(), rank) })?;
+        let dims = dims
+            .into_iter()
+            .zip(symbols)
+            .map(|(dim, symbol)| match usize::try_from(dim) {
+                Ok(dim) => Dim::Known(dim),
+                Err(_) => match abi::text(symbol) {
+                    symbol if symbol.is_empty() => Dim::Unknown,
+                    symbol => Dim::Symbol(Arc::from(symbol)),
+                },
+            });
+        Ok(ValueKind::Tensor {
+            dtype,
+            shape: Some(dims.collect()),
+        })
     }
 }
 
@@ -348,7 +407,10 @@ impl<'a> TensorView<'a> {
             return Ok(None);
         }
         let (code, dims) = self.element_type_and_dims()?;
-        let dims = dims.into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>();
+        let dims = dims
+            .into_iter()
+            .map(usize::try_from)
+            .collect::<Result<Vec<_>, _>>();
         let dims = dims.map_err(|_| Error::internal("a tensor has a negative dimension"))?;
         Ok(DType::from_onnx(code).map(|dtype| (dtype, dims)))
     }
@@ -356,17 +418,25 @@ impl<'a> TensorView<'a> {
     /// The ONNX code of the element type, and the dimensions, of a tensor.
     pub(in crate::ep) fn element_type_and_dims(self) -> Result<(i32, Vec<i64>)> {
         let table = self.api.table();
-        let info = self.api.get(std::ptr::null_mut(), ask!(self, GetTensorTypeAndShape))?;
+        let info = self
+            .api
+            .get(std::ptr::null_mut(), ask!(self, GetTensorTypeAndShape))?;
         let read = || {
-            let code = self.api.get(ONNXTensorElementDataType::UNDEFINED, |out| {
-                // SAFETY: `info` was made just now.
-                unsafe { (table.GetTensorElementType)(info, out) }
-            })?;
+            let code = self.api.get(
+                ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED,
+                |out| {
+                    // SAFETY: `info` was made just now.
+                    unsafe { (table.GetTensorElementType)(info, out) }
+                },
+            )?;
             // SAFETY: `info` was made just now.
-            let rank = self.api.get(0, |out| unsafe { (table.GetDimensionsCount)(info, out) })?;
+            let rank = self
+                .api
+                .get(0, |out| unsafe { (table.GetDimensionsCount)(info, out) })?;
             let mut dims = vec![0i64; rank];
             // SAFETY: `dims` has room for the dimensions that were counted.
-            self.api.check(unsafe { (table.GetDimensions)(info, dims.as_mut_ptr(), rank) })?;
+            self.api
+                .check(unsafe { (table.GetDimensions)(info, dims.as_mut_ptr(), rank) })?;
             Ok((code.0, dims))
         };
         let read = read();
@@ -375,9 +445,46 @@ impl<'a> TensorView<'a> {
         read
     }
 
+    /// The ONNX code of the element type, and the dimensions, without a copy. Only for hosts from 1.24 on.
+    pub(in crate::ep) fn borrowed_type_and_dims(self) -> Result<(i32, &'a [i64])> {
+        let api = self.api;
+        let v24 = api
+            .v24()
+            .ok_or_else(|| Error::internal("a function of a newer host was called"))?;
+        let (mut code, mut dims, mut rank) = (
+            ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED,
+            std::ptr::null(),
+            0,
+        );
+        // SAFETY: the value is live (the type's invariant); the out parameters are live variables.
+        let status = unsafe {
+            (v24.GetTensorElementTypeAndShapeDataReference)(
+                self.raw,
+                &raw mut code,
+                &raw mut dims,
+                &raw mut rank,
+            )
+        };
+        api.check(status)?;
+        if rank == 0 || dims.is_null() {
+            return Ok((code.0, &[]));
+        }
+        // SAFETY: the host lends `rank` dimensions, which do not change while the value lives.
+        Ok((code.0, unsafe { std::slice::from_raw_parts(dims, rank) }))
+    }
+
     /// The elements of a tensor of a fixed-size type in host memory.
     pub(in crate::ep) fn bytes(self) -> Result<&'a [u8]> {
         let len = self.api.get(0, ask!(self, GetTensorSizeInBytes))?;
+        // SAFETY: the host says that the tensor has `len` bytes.
+        unsafe { self.data(len) }
+    }
+
+    /// The first bytes of a tensor of a fixed-size type in host memory.
+    ///
+    /// # Safety
+    /// 1. The tensor has at least `len` bytes.
+    pub(in crate::ep) unsafe fn data(self, len: usize) -> Result<&'a [u8]> {
         let data = self.api.get(std::ptr::null(), ask!(self, GetTensorData))?;
         if len == 0 {
             return Ok(&[]);
@@ -385,7 +492,7 @@ impl<'a> TensorView<'a> {
         if data.is_null() {
             return Err(missing("tensor data"));
         }
-        // SAFETY: the host says that the tensor has `len` bytes at `data`; they live and do not change while the tensor lives.
+        // SAFETY: the tensor has `len` bytes at `data` (1); they live and do not change while the tensor lives.
         Ok(unsafe { std::slice::from_raw_parts(data.cast(), len) })
     }
 }
@@ -402,7 +509,10 @@ pub(super) struct OwnedTensor<'a> {
 
 impl OwnedTensor<'_> {
     pub(super) fn view(&self) -> TensorView<'_> {
-        TensorView { api: self.api, raw: self.raw }
+        TensorView {
+            api: self.api,
+            raw: self.raw,
+        }
     }
 }
 
@@ -419,12 +529,18 @@ impl<'a> AttributeView<'a> {
     }
 
     pub(super) fn kind(self) -> Result<OrtOpAttrType> {
-        self.api.get(OrtOpAttrType::UNDEFINED, ask!(self, OpAttr_GetType))
+        self.api.get(
+            OrtOpAttrType::ORT_OP_ATTR_UNDEFINED,
+            ask!(self, OpAttr_GetType),
+        )
     }
 
     /// The value of a tensor attribute, as a copy.
     pub(super) fn tensor(self) -> Result<Option<OwnedTensor<'a>>> {
-        let raw = self.api.get(std::ptr::null_mut(), ask!(self, OpAttr_GetTensorAttributeAsOrtValue))?;
+        let raw = self.api.get(
+            std::ptr::null_mut(),
+            ask!(self, OpAttr_GetTensorAttributeAsOrtValue),
+        )?;
         Ok((!raw.is_null()).then_some(OwnedTensor { api: self.api, raw }))
     }
 
@@ -449,9 +565,4 @@ impl<'a> AttributeView<'a> {
             }
         }
     }
-}
-
-/// A path as a Unix host spells it.
-fn path(text: &str) -> PathBuf {
-    PathBuf::from(text)
 }
