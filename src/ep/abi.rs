@@ -38,14 +38,16 @@ fn text_of(error: &Error) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
+type CreateStatus = unsafe extern "system" fn(OrtErrorCode, *const c_char) -> *mut OrtStatus;
+
 /// Makes a status from the first slot of a host's table, which is the same in every version.
 ///
 /// # Safety
 /// 1. `table` points to the `OrtApi` of a host, of any version.
 pub(super) unsafe fn status(table: *const OrtApi, error: &Error) -> *mut OrtStatus {
     let text = text_of(error);
-    // SAFETY: `CreateStatus` is the first slot of the table of every version (1), so it is inside even a short one.
-    let create = unsafe { (&raw const (*table).CreateStatus).read() };
+    // SAFETY: `CreateStatus` is the first slot of the table of every version (1); so it is inside even a short one.
+    let create = unsafe { table.cast::<CreateStatus>().read() };
     // SAFETY: the text is NUL-terminated; ONNX Runtime copies it.
     unsafe { create(code_of(error), text.as_ptr()) }
 }
@@ -107,6 +109,18 @@ pub(super) fn text(raw: *const c_char) -> String {
     unsafe { CStr::from_ptr(raw) }
         .to_string_lossy()
         .into_owned()
+}
+
+/// An array of ONNX Runtime; a null one is empty.
+///
+/// # Safety
+/// 1. `first` is null or points to `count` elements that live and do not change for `'a`.
+pub(super) unsafe fn array<'a, T>(first: *const T, count: usize) -> &'a [T] {
+    if first.is_null() {
+        return &[];
+    }
+    // SAFETY: not null, so there are `count` elements for 'a (1).
+    unsafe { std::slice::from_raw_parts(first, count) }
 }
 
 /// Copies a path of ONNX Runtime, whose bytes need not be text; null is empty.

@@ -214,15 +214,14 @@ impl Pairs {
                 &raw mut count,
             )
         };
-        let mut pairs = Vec::with_capacity(count);
-        for index in 0..count {
-            // SAFETY: the host gave `count` keys.
-            let key = unsafe { *keys.add(index) };
-            // SAFETY: the host gave `count` values.
-            let value = unsafe { *values.add(index) };
-            pairs.push((abi::text(key), abi::text(value)));
-        }
-        pairs
+        // SAFETY: the host gave `count` keys, which live as long as the pairs.
+        let keys = unsafe { abi::array(keys, count) };
+        // SAFETY: the host gave `count` values, which live as long as the pairs.
+        let values = unsafe { abi::array(values, count) };
+        keys.iter()
+            .zip(values)
+            .map(|(key, value)| (abi::text(*key), abi::text(*value)))
+            .collect()
     }
 }
 

@@ -78,7 +78,7 @@ fn decide_with(
 mod tests {
     use super::*;
     use crate::device::DType;
-    use crate::ops::ir::{Node, Origin, Value, ValueKind};
+    use crate::ops::ir::{Node, Origin, Value, ValueId, ValueKind};
 
     /// A chain of nodes, each with the type of its output.
     fn chain(types: &[DType]) -> Graph {
@@ -94,7 +94,7 @@ mod tests {
                 origin: Origin::Node(id),
                 constant: None,
             });
-            let input = output.0.checked_sub(1).map(crate::ops::ir::ValueId);
+            let input = output.0.checked_sub(1).map(ValueId);
             graph.nodes.push(Node {
                 inputs: vec![input],
                 outputs: vec![Some(output)],

@@ -70,12 +70,14 @@ unsafe fn kernel<'a>(this: *mut OrtNodeComputeInfo) -> Option<&'a Kernel> {
     unsafe { Interface::<OrtNodeComputeInfo, Kernel>::body(this) }
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn create_state(
     this: *mut OrtNodeComputeInfo,
     _context: *mut OrtNodeComputeContext,
     state: *mut *mut c_void,
 ) -> *mut OrtStatus {
-    // SAFETY: ONNX Runtime calls back with an object of ours that it has not released.
+    // SAFETY: ONNX Runtime calls back with an object of ours that it has not released (1).
     let Some(kernel) = (unsafe { kernel(this) }) else {
         return null_object("OrtNodeComputeInfo");
     };
@@ -89,12 +91,14 @@ unsafe extern "system" fn create_state(
     })
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn compute(
     this: *mut OrtNodeComputeInfo,
     _state: *mut c_void,
     context: *mut OrtKernelContext,
 ) -> *mut OrtStatus {
-    // SAFETY: ONNX Runtime calls back with an object of ours that it has not released.
+    // SAFETY: ONNX Runtime calls back with an object of ours that it has not released (1).
     let Some(kernel) = (unsafe { kernel(this) }) else {
         return null_object("OrtNodeComputeInfo");
     };
@@ -107,6 +111,8 @@ unsafe extern "system" fn compute(
     })
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn release_state(_this: *mut OrtNodeComputeInfo, _state: *mut c_void) {
     // The state is the kernel itself.
 }

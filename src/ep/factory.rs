@@ -1,5 +1,5 @@
 //! `OrtEpFactory`: what ONNX Runtime registers; it names the device and makes execution providers.
-use super::abi::{Interface, null_object, quiet};
+use super::abi::{Interface, array, null_object, quiet};
 use super::api::{Api, Pairs};
 use super::log::{self, Logger};
 use super::options::{Environment, Options};
@@ -238,24 +238,34 @@ unsafe fn factory<'a>(this: *const OrtEpFactory) -> Option<&'a Factory> {
     unsafe { Interface::<OrtEpFactory, Factory>::body(this) }
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn get_name(_this: *const OrtEpFactory) -> *const c_char {
     C_NAME.as_ptr()
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn get_vendor(_this: *const OrtEpFactory) -> *const c_char {
     VENDOR.as_ptr()
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn get_version(_this: *const OrtEpFactory) -> *const c_char {
     C_VERSION.as_ptr()
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn get_vendor_id(this: *const OrtEpFactory) -> u32 {
-    // SAFETY: ONNX Runtime calls back with a factory of ours.
+    // SAFETY: ONNX Runtime calls back with a factory of ours (1).
     let factory = unsafe { factory(this) };
     quiet(0, || factory.map_or(0, Factory::vendor_id))
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn get_supported_devices(
     this: *mut OrtEpFactory,
     devices: *const *const OrtHardwareDevice,
@@ -264,7 +274,7 @@ unsafe extern "system" fn get_supported_devices(
     max_ep_devices: usize,
     num_ep_devices: *mut usize,
 ) -> *mut OrtStatus {
-    // SAFETY: ONNX Runtime calls back with a factory of ours.
+    // SAFETY: ONNX Runtime calls back with a factory of ours (1).
     let Some(factory) = (unsafe { factory(this) }) else {
         return null_object("OrtEpFactory");
     };
@@ -280,12 +290,12 @@ unsafe extern "system" fn get_supported_devices(
             }
             // SAFETY: ONNX Runtime's variable for the count, not null.
             unsafe { num_ep_devices.write(0) };
-            let mut offered = Vec::with_capacity(num_devices);
-            for index in 0..num_devices {
-                // SAFETY: ONNX Runtime passes `num_devices` devices.
-                let raw = unsafe { *devices.add(index) };
-                offered.extend(factory.hardware(raw));
-            }
+            // SAFETY: ONNX Runtime passes `num_devices` devices for this call (1).
+            let devices = unsafe { array(devices, num_devices) };
+            let offered: Vec<_> = devices
+                .iter()
+                .filter_map(|raw| factory.hardware(*raw))
+                .collect();
             if max_ep_devices == 0 {
                 return Ok(());
             }
@@ -304,6 +314,8 @@ unsafe extern "system" fn get_supported_devices(
     })
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn create_ep(
     this: *mut OrtEpFactory,
     _devices: *const *const OrtHardwareDevice,
@@ -313,7 +325,7 @@ unsafe extern "system" fn create_ep(
     logger: *const OrtLogger,
     ep: *mut *mut OrtEp,
 ) -> *mut OrtStatus {
-    // SAFETY: ONNX Runtime calls back with a factory of ours.
+    // SAFETY: ONNX Runtime calls back with a factory of ours (1).
     let Some(factory) = (unsafe { factory(this) }) else {
         return null_object("OrtEpFactory");
     };
@@ -330,6 +342,8 @@ unsafe extern "system" fn create_ep(
     })
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn release_ep(_this: *mut OrtEpFactory, ep: *mut OrtEp) {
     quiet((), || {
         // SAFETY: `create_ep` handed it out, and ONNX Runtime gives it back once.
@@ -337,11 +351,13 @@ unsafe extern "system" fn release_ep(_this: *mut OrtEpFactory, ep: *mut OrtEp) {
     });
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn create_data_transfer(
     this: *mut OrtEpFactory,
     transfer: *mut *mut OrtDataTransferImpl,
 ) -> *mut OrtStatus {
-    // SAFETY: ONNX Runtime calls back with a factory of ours.
+    // SAFETY: ONNX Runtime calls back with a factory of ours (1).
     let Some(factory) = (unsafe { factory(this) }) else {
         return null_object("OrtEpFactory");
     };
@@ -355,18 +371,23 @@ unsafe extern "system" fn create_data_transfer(
     })
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn is_stream_aware(_this: *const OrtEpFactory) -> bool {
     false
 }
 
 /// ONNX Runtime calls this without looking whether it is there.
+///
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn create_sync_stream_for_device(
     this: *mut OrtEpFactory,
     _memory_device: *const OrtMemoryDevice,
     _stream_options: *const OrtKeyValuePairs,
     stream: *mut *mut OrtSyncStreamImpl,
 ) -> *mut OrtStatus {
-    // SAFETY: ONNX Runtime calls back with a factory of ours.
+    // SAFETY: ONNX Runtime calls back with a factory of ours (1).
     let Some(factory) = (unsafe { factory(this) }) else {
         return null_object("OrtEpFactory");
     };

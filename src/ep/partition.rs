@@ -118,12 +118,10 @@ mod tests {
     fn reachability(edges: &[Vec<usize>]) -> Vec<Vec<bool>> {
         let n = edges.len();
         let mut reach = vec![vec![false; n]; n];
-        for b in 0..n {
-            for &p in &edges[b] {
-                for row in 0..n {
-                    if row == p || reach[row][p] {
-                        reach[row][b] = true;
-                    }
+        for (b, reads) in edges.iter().enumerate() {
+            for p in reads {
+                for (a, row) in reach.iter_mut().enumerate() {
+                    row[b] |= a == *p || row[*p];
                 }
             }
         }

@@ -1,5 +1,5 @@
 //! `OrtEp`: the execution provider of one session.
-use super::abi::{Interface, null_object, quiet};
+use super::abi::{Interface, array, null_object, quiet};
 use super::api::{Api, Version};
 use super::claim::{self, Rules};
 use super::compute::Kernel;
@@ -162,16 +162,20 @@ unsafe fn provider<'a>(this: *const OrtEp) -> Option<&'a Provider> {
     unsafe { Interface::<OrtEp, Provider>::body(this) }
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn get_name(_this: *const OrtEp) -> *const c_char {
     C_NAME.as_ptr()
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn get_capability(
     this: *mut OrtEp,
     graph: *const OrtGraph,
     support: *mut OrtEpGraphSupportInfo,
 ) -> *mut OrtStatus {
-    // SAFETY: ONNX Runtime calls back with an object of ours that it has not released.
+    // SAFETY: ONNX Runtime calls back with an object of ours that it has not released (1).
     let Some(provider) = (unsafe { provider(this) }) else {
         return null_object("OrtEp");
     };
@@ -187,6 +191,8 @@ unsafe extern "system" fn get_capability(
     })
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn compile(
     this: *mut OrtEp,
     graphs: *mut *const OrtGraph,
@@ -195,7 +201,7 @@ unsafe extern "system" fn compile(
     infos: *mut *mut OrtNodeComputeInfo,
     _ep_context_nodes: *mut *mut OrtNode,
 ) -> *mut OrtStatus {
-    // SAFETY: ONNX Runtime calls back with an object of ours that it has not released.
+    // SAFETY: ONNX Runtime calls back with an object of ours that it has not released (1).
     let Some(provider) = (unsafe { provider(this) }) else {
         return null_object("OrtEp");
     };
@@ -204,52 +210,58 @@ unsafe extern "system" fn compile(
             return Err(Error::invalid("Compile got an array that is null"));
         }
         provider.compiled.store(true, Ordering::Release);
-        let mut kernels = Vec::with_capacity(count);
-        for index in 0..count {
-            // SAFETY: ONNX Runtime passes `count` graphs.
-            let graph = unsafe { *graphs.add(index) };
+        // SAFETY: ONNX Runtime passes `count` graphs for this call (1).
+        let graphs = unsafe { array(graphs, count) };
+        // SAFETY: ONNX Runtime passes `count` nodes for this call (1).
+        let nodes = unsafe { array(fused_nodes, count) };
+        let compile = |(graph, node): (&*const OrtGraph, &*const OrtNode)| {
             // SAFETY: the graph lives as long as this callback.
-            let view = unsafe { GraphView::new(&provider.api, graph) };
-            // SAFETY: ONNX Runtime passes `count` nodes.
-            let node = unsafe { *fused_nodes.add(index) };
+            let view = unsafe { GraphView::new(&provider.api, *graph) };
             // SAFETY: the node lives as long as this callback.
-            let fused = unsafe { NodeView::new(&provider.api, node) };
-            let (Some(view), Some(fused)) = (view, fused) else {
-                return Err(Error::invalid("Compile got a null graph or node"));
-            };
-            kernels.push(provider.compile(view, fused)?);
-        }
+            let fused = unsafe { NodeView::new(&provider.api, *node) };
+            match (view, fused) {
+                (Some(view), Some(fused)) => provider.compile(view, fused),
+                _ => Err(Error::invalid("Compile got a null graph or node")),
+            }
+        };
+        let kernels = graphs
+            .iter()
+            .zip(nodes)
+            .map(compile)
+            .collect::<Result<Vec<_>>>()?;
         for (index, kernel) in kernels.into_iter().enumerate() {
-            // SAFETY: ONNX Runtime has room for `count` answers.
-            unsafe { infos.add(index).write(kernel.hand_out()) };
+            // SAFETY: ONNX Runtime has room for `count` answers (1), as many as there are kernels.
+            let place = unsafe { infos.add(index) };
+            // SAFETY: the place is ONNX Runtime's (1) and holds nothing yet.
+            unsafe { place.write(kernel.hand_out()) };
         }
         Ok(())
     })
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn release_node_compute_infos(
     _this: *mut OrtEp,
     infos: *mut *mut OrtNodeComputeInfo,
     count: usize,
 ) {
     quiet((), || {
-        if infos.is_null() {
-            return;
-        }
-        for index in 0..count {
-            // SAFETY: ONNX Runtime passes `count` objects.
-            let info = unsafe { *infos.add(index) };
-            // SAFETY: `compile` handed it out, and ONNX Runtime gives it back once.
-            unsafe { Kernel::release(info) };
+        // SAFETY: ONNX Runtime passes `count` objects for this call (1).
+        for info in unsafe { array(infos, count) } {
+            // SAFETY: `compile` handed it out, and ONNX Runtime gives it back once (1).
+            unsafe { Kernel::release(*info) };
         }
     });
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn is_concurrent_run_supported(
     this: *mut OrtEp,
     supported: *mut bool,
 ) -> *mut OrtStatus {
-    // SAFETY: ONNX Runtime calls back with an object of ours that it has not released.
+    // SAFETY: ONNX Runtime calls back with an object of ours that it has not released (1).
     let Some(provider) = (unsafe { provider(this) }) else {
         return null_object("OrtEp");
     };
@@ -265,8 +277,10 @@ unsafe extern "system" fn is_concurrent_run_supported(
     })
 }
 
+/// # Safety
+/// 1. ONNX Runtime calls it, with arguments as its header says.
 unsafe extern "system" fn on_session_initialization_end(this: *mut OrtEp) -> *mut OrtStatus {
-    // SAFETY: ONNX Runtime calls back with an object of ours that it has not released.
+    // SAFETY: ONNX Runtime calls back with an object of ours that it has not released (1).
     let Some(provider) = (unsafe { provider(this) }) else {
         return null_object("OrtEp");
     };

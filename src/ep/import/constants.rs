@@ -1,6 +1,6 @@
 //! Constant initializers: small ones are read while a graph is imported, large ones when a program is loaded.
 use super::Imported;
-use super::view::{External, ValueView};
+use super::value::{External, ValueView};
 use crate::device::DType;
 use crate::error::{Error, Result};
 use crate::ops::HostTensor;

@@ -1,9 +1,12 @@
 //! ONNX Runtime's graph, read once per callback into [`ops::ir::Graph`](Graph).
 mod constants;
+mod macros;
+mod value;
 mod view;
 
 pub(super) use constants::{Keys, read_constant};
-pub(super) use view::{GraphView, NodeView, TensorView};
+pub(super) use value::TensorView;
+pub(super) use view::{GraphView, NodeView};
 
 use crate::error::{Error, Result};
 use crate::ffi::ort::types::{OrtOpAttrType, OrtValueInfo};
@@ -12,7 +15,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
-use view::{AttributeView, ValueView};
+use value::ValueView;
+use view::AttributeView;
 
 /// A graph, and the host's objects that its parts came from.
 pub(super) struct Imported<'a> {
