@@ -20,6 +20,7 @@ mod node;
 mod plan;
 mod program;
 mod reject;
+mod shape;
 mod tensor;
 #[cfg(test)]
 mod testing;
@@ -71,7 +72,21 @@ macro_rules! op {
 }
 use op;
 
-static FAMILIES: &[&[OpDef]] = &[elementwise::arith::OPS];
+static FAMILIES: &[&[OpDef]] = &[
+    elementwise::arith::OPS,
+    shape::concat::OPS,
+    shape::constant::OPS,
+    shape::expand::OPS,
+    shape::gather::OPS,
+    shape::gather_nd::OPS,
+    shape::query::OPS,
+    shape::range::OPS,
+    shape::reshape::OPS,
+    shape::slice::OPS,
+    shape::split::OPS,
+    shape::squeeze::OPS,
+    shape::transpose::OPS,
+];
 
 /// All rows.
 pub(crate) fn table() -> impl Iterator<Item = &'static OpDef> {
