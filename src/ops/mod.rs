@@ -16,9 +16,13 @@ mod elementwise;
 mod host;
 pub(crate) mod index;
 pub(crate) mod ir;
+mod linalg;
+mod nn;
+
 mod node;
 mod plan;
 mod program;
+mod reduce;
 mod reject;
 mod tensor;
 #[cfg(test)]
@@ -71,7 +75,15 @@ macro_rules! op {
 }
 use op;
 
-static FAMILIES: &[&[OpDef]] = &[elementwise::arith::OPS];
+#[rustfmt::skip]
+static FAMILIES: &[&[OpDef]] = &[
+    elementwise::arith::OPS,
+    linalg::matmul::OPS, linalg::gemm::OPS,
+    reduce::fold::OPS, reduce::arg::OPS, reduce::cumulative::OPS,
+    nn::conv::OPS,
+
+
+];
 
 /// All rows.
 pub(crate) fn table() -> impl Iterator<Item = &'static OpDef> {
