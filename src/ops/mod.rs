@@ -16,9 +16,12 @@ mod elementwise;
 mod host;
 pub(crate) mod index;
 pub(crate) mod ir;
+mod linalg;
+mod nn;
 mod node;
 mod plan;
 mod program;
+mod reduce;
 mod reject;
 mod shape;
 mod tensor;
@@ -86,6 +89,13 @@ static FAMILIES: &[&[OpDef]] = &[
     shape::split::OPS,
     shape::squeeze::OPS,
     shape::transpose::OPS,
+    #[rustfmt::skip]
+    linalg::matmul::OPS,
+    linalg::gemm::OPS,
+    reduce::fold::OPS,
+    reduce::arg::OPS,
+    reduce::cumulative::OPS,
+    nn::conv::OPS,
 ];
 
 /// All rows.
