@@ -80,9 +80,7 @@ static FAMILIES: &[&[OpDef]] = &[
     elementwise::arith::OPS,
     linalg::matmul::OPS, linalg::gemm::OPS,
     reduce::fold::OPS, reduce::arg::OPS, reduce::cumulative::OPS,
-    nn::conv::OPS,
-
-
+    nn::conv::OPS, nn::conv_transpose::OPS, nn::pool::OPS, nn::global_pool::OPS,
 ];
 
 /// All rows.
