@@ -30,9 +30,9 @@ need cargo "install Rust with rustup"
 need "$python" "install Python 3 with pip and venv"
 ONNXRUNTIME_EP_MLX_LIBMLXC=$(scripts/fetch-mlx-c.sh)
 export ONNXRUNTIME_EP_MLX_LIBMLXC
-env_python=$(scripts/test-env.sh)
-export ONNXRUNTIME_EP_MLX_TEST_MODELS
-ONNXRUNTIME_EP_MLX_TEST_MODELS=$(scripts/fetch-models.sh)
+env_python=$(scripts/python-env.sh tests/requirements.txt)
+export MLX_EP_TEST_MODELS
+MLX_EP_TEST_MODELS=$(scripts/fetch-models.sh)
 # The releases whose wheels the tests load.
 hosts="1.23.2 1.32.0"
 every_host="1.22.1 1.23.0 1.23.2 1.24.4 1.25.1 1.26.0 1.27.0 1.28.0 1.29.0 1.30.0 1.31.1 1.32.0"
@@ -51,8 +51,8 @@ scripts/check-darwin.sh
 stage "build"
 cargo build --release --quiet
 case $(uname -s) in Darwin) suffix=dylib ;; *) suffix=so ;; esac
-ONNXRUNTIME_EP_MLX_TEST_LIBRARY=$PWD/target/release/libonnxruntime_mlx_ep.$suffix
-export ONNXRUNTIME_EP_MLX_TEST_LIBRARY
+MLX_EP_TEST_LIBRARY=$PWD/target/release/libonnxruntime_mlx_ep.$suffix
+export MLX_EP_TEST_LIBRARY
 
 rust_tests() {
     if cargo nextest --version >/dev/null 2>&1; then
@@ -84,7 +84,7 @@ if [ -n "$all_hosts" ]; then
     stage "the other mlx-c: 0.6.0"
     other=$(scripts/fetch-mlx-c.sh --mlx-c 0.6.0)
     if cargo nextest --version >/dev/null 2>&1; then ignored=(--run-ignored all); else ignored=(-- --include-ignored); fi
-    ONNXRUNTIME_EP_MLX_LIBMLXC_060=$other rust_tests "${ignored[@]}"
+    MLX_EP_TEST_LIBMLXC_060=$other rust_tests "${ignored[@]}"
     ONNXRUNTIME_EP_MLX_LIBMLXC=$other pytest_on 1.32.0 tests/python/test_hosts.py tests/python/test_models.py
 fi
 

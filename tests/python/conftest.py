@@ -16,7 +16,7 @@ PATCH = int(ort.__version__.split(".")[2])
 
 def library() -> str:
     """Absolute path of the built plugin; ONNX Runtime takes a relative one from its own folder."""
-    path = os.environ.get("ONNXRUNTIME_EP_MLX_TEST_LIBRARY")
+    path = os.environ.get("MLX_EP_TEST_LIBRARY")
     found = pathlib.Path(path) if path else ROOT / "target/release/libonnxruntime_mlx_ep.so"
     assert found.is_file(), f"{found} is missing: run cargo build --release"
     return str(found)

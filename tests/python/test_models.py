@@ -8,7 +8,7 @@ import onnx
 import pytest
 from conftest import EP, MINOR, ROOT, assigned, close, cpu_session, session
 
-FETCHED = pathlib.Path(os.environ.get("ONNXRUNTIME_EP_MLX_TEST_MODELS", "run scripts/fetch-models.sh"))
+FETCHED = pathlib.Path(os.environ.get("MLX_EP_TEST_MODELS", "run scripts/fetch-models.sh"))
 KEPT = ROOT / "tests/models"
 
 
