@@ -159,5 +159,6 @@ def test_an_mlx_of_another_version_is_named(tmp_path):
     shutil.copytree(LIBMLXC.parent, folder)
     (theirs,) = python_mlx().rglob("libmlx.so")
     shutil.copy(theirs, folder / "libmlx_ep.so")
-    said = refusal(ONNXRUNTIME_EP_MLX_LIBMLXC=folder / NAME, LD_LIBRARY_PATH=theirs.parent)
-    assert "undefined symbol" in said, said
+    (their_blas,) = theirs.parents[2].glob("mlx_cpu.libs")
+    said = refusal(ONNXRUNTIME_EP_MLX_LIBMLXC=folder / NAME, LD_LIBRARY_PATH=their_blas)
+    assert "undefined symbol" in said and str(folder / "libmlx_ep.so") in said, said
