@@ -30,7 +30,7 @@ need cargo "install Rust with rustup"
 need "$python" "install Python 3 with pip and venv"
 ONNXRUNTIME_EP_MLX_LIBMLXC=$(scripts/fetch-mlx-c.sh)
 export ONNXRUNTIME_EP_MLX_LIBMLXC
-env_python=$(scripts/test-env.sh)
+env_python=$(scripts/python-env.sh tests/requirements.txt)
 export MLX_EP_TEST_MODELS
 MLX_EP_TEST_MODELS=$(scripts/fetch-models.sh)
 # The releases whose wheels the tests load.

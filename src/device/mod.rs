@@ -13,7 +13,7 @@ mod thread;
 
 pub(crate) use array::Array;
 pub(crate) use dtype::{DType, Types};
-pub(crate) use emit::Emit;
+pub(crate) use emit::{Conv, Emit};
 pub(crate) use evaluate::Evaluated;
 pub(crate) use thread::{OnThread, Thread, on_thread, panicked};
 

@@ -16,10 +16,14 @@ mod elementwise;
 mod host;
 pub(crate) mod index;
 pub(crate) mod ir;
+mod linalg;
+mod nn;
 mod node;
 mod plan;
 mod program;
+mod reduce;
 mod reject;
+mod shape;
 mod tensor;
 #[cfg(test)]
 mod testing;
@@ -71,7 +75,28 @@ macro_rules! op {
 }
 use op;
 
-static FAMILIES: &[&[OpDef]] = &[elementwise::arith::OPS];
+static FAMILIES: &[&[OpDef]] = &[
+    elementwise::arith::OPS,
+    shape::concat::OPS,
+    shape::constant::OPS,
+    shape::expand::OPS,
+    shape::gather::OPS,
+    shape::gather_nd::OPS,
+    shape::query::OPS,
+    shape::range::OPS,
+    shape::reshape::OPS,
+    shape::slice::OPS,
+    shape::split::OPS,
+    shape::squeeze::OPS,
+    shape::transpose::OPS,
+    #[rustfmt::skip]
+    linalg::matmul::OPS,
+    linalg::gemm::OPS,
+    reduce::fold::OPS,
+    reduce::arg::OPS,
+    reduce::cumulative::OPS,
+    nn::conv::OPS,
+];
 
 /// All rows.
 pub(crate) fn table() -> impl Iterator<Item = &'static OpDef> {

@@ -1,5 +1,5 @@
 //! Matrix products, convolution and the fused operations.
-use super::{Array, Emit, binary, shape_of};
+use super::{Array, DType, DeviceKind, Emit, binary, shape_of};
 use crate::error::{Error, Result};
 use crate::ffi::mlx::types::mlx_array;
 use std::ffi::{CStr, CString, c_int};
@@ -24,6 +24,11 @@ pub(crate) struct Conv {
 }
 
 impl Emit {
+    /// Whether operations on this element type run on MLX's CPU backend, where other lowerings are fast.
+    pub(crate) fn runs_on_cpu(&self, dtype: DType) -> bool {
+        self.kind == DeviceKind::Cpu || dtype == DType::F64
+    }
+
     /// `alpha * a @ b + beta * c`.
     pub(crate) fn addmm(
         &self,

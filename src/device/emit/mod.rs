@@ -4,6 +4,8 @@ mod linalg;
 mod reduce;
 mod shape;
 
+pub(crate) use linalg::Conv;
+
 use super::array::mlx_type;
 use super::call::{check, failure};
 use super::evaluate::ArrayVector;

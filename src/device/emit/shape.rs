@@ -132,6 +132,26 @@ impl Emit {
         })
     }
 
+    /// The indices `from..to` of one axis; they are in range.
+    pub(crate) fn slice_axis(
+        &self,
+        a: &Array,
+        axis: usize,
+        from: usize,
+        to: usize,
+    ) -> Result<Array> {
+        let mut start = vec![0; a.rank()];
+        let mut stop = a.shape().to_vec();
+        let bound = |v: usize| {
+            let inside = v <= a.dim(axis) && axis < stop.len();
+            let bound = c_int::try_from(v).ok().filter(|_| inside);
+            bound.ok_or_else(|| Error::internal("a slice that leaves its axis"))
+        };
+        let (from, to) = (bound(from)?, bound(to)?);
+        (start[axis], stop[axis]) = (from, to);
+        self.slice(a, &start, &stop, &vec![1; start.len()])
+    }
+
     /// `a` with a strided region replaced; bounds as in [`Emit::slice`].
     pub(crate) fn slice_update(
         &self,

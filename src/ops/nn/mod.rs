@@ -1,0 +1,3 @@
+//! Convolutions, pools, normalisations and resizing.
+pub(super) mod conv;
+mod window;
