@@ -77,6 +77,12 @@ use op;
 
 static FAMILIES: &[&[OpDef]] = &[
     elementwise::arith::OPS,
+    linalg::gemm::OPS,
+    linalg::matmul::OPS,
+    nn::conv::OPS,
+    reduce::arg::OPS,
+    reduce::cumulative::OPS,
+    reduce::fold::OPS,
     shape::concat::OPS,
     shape::constant::OPS,
     shape::expand::OPS,
@@ -89,13 +95,6 @@ static FAMILIES: &[&[OpDef]] = &[
     shape::split::OPS,
     shape::squeeze::OPS,
     shape::transpose::OPS,
-    #[rustfmt::skip]
-    linalg::matmul::OPS,
-    linalg::gemm::OPS,
-    reduce::fold::OPS,
-    reduce::arg::OPS,
-    reduce::cumulative::OPS,
-    nn::conv::OPS,
 ];
 
 /// All rows.
