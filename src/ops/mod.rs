@@ -77,6 +77,7 @@ use op;
 
 static FAMILIES: &[&[OpDef]] = &[
     elementwise::arith::OPS,
+    elementwise::quick::OPS,
     linalg::gemm::OPS,
     linalg::matmul::OPS,
     nn::conv::OPS,
