@@ -77,7 +77,11 @@ use op;
 
 static FAMILIES: &[&[OpDef]] = &[
     elementwise::arith::OPS,
+    elementwise::activation::OPS,
+    elementwise::power::OPS,
     elementwise::quick::OPS,
+    elementwise::softmax::OPS,
+    elementwise::unary::OPS,
     linalg::gemm::OPS,
     linalg::matmul::OPS,
     nn::conv::OPS,

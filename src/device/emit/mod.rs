@@ -103,7 +103,12 @@ impl Emit {
     }
 
     /// An array over a copy of row-major little-endian bytes.
-    pub(crate) fn array_from_bytes(&self, dtype: DType, dims: &[usize], bytes: &[u8]) -> Result<Array> {
+    pub(crate) fn array_from_bytes(
+        &self,
+        dtype: DType,
+        dims: &[usize],
+        bytes: &[u8],
+    ) -> Result<Array> {
         let shape = shape_of(dims)?;
         let expected = dtype.byte_size(dims.iter().product());
         if bytes.len() != expected {

@@ -30,7 +30,8 @@ fn constant(node: &NodeRef<'_>) -> Planned {
 
 fn known(value: HostTensor) -> Planned {
     let on_host = value.clone();
-    let plan = lower(move |cx, _| cx.array_from_bytes(value.dtype(), value.dims(), &value.to_bytes()))?;
+    let plan =
+        lower(move |cx, _| cx.array_from_bytes(value.dtype(), value.dims(), &value.to_bytes()))?;
     Ok(plan.or_host(move |_| Ok(Some(vec![on_host.clone()]))))
 }
 
