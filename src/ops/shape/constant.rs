@@ -63,7 +63,7 @@ fn of_shape(node: &NodeRef<'_>) -> Planned {
         cx.full(&dims(x.ints(0)?)?, &scalar)
     })?;
     Ok(plan.reads(&[0]).or_host(move |h| {
-        let Some(shape) = h[0].and_then(HostTensor::as_ints) else {
+        let Some(shape) = grid::first(h).and_then(HostTensor::as_ints) else {
             return Ok(None);
         };
         let dims = dims(shape)?;
