@@ -81,6 +81,7 @@ static FAMILIES: &[&[OpDef]] = &[
     linalg::matmul::OPS, linalg::gemm::OPS,
     reduce::fold::OPS, reduce::arg::OPS, reduce::cumulative::OPS,
     nn::conv::OPS, nn::conv_transpose::OPS, nn::pool::OPS, nn::global_pool::OPS,
+    nn::batch_norm::OPS, nn::layer_norm::OPS, nn::group_norm::OPS, nn::lp_norm::OPS,
 ];
 
 /// All rows.
