@@ -82,6 +82,7 @@ static FAMILIES: &[&[OpDef]] = &[
     reduce::fold::OPS, reduce::arg::OPS, reduce::cumulative::OPS,
     nn::conv::OPS, nn::conv_transpose::OPS, nn::pool::OPS, nn::global_pool::OPS,
     nn::batch_norm::OPS, nn::layer_norm::OPS, nn::group_norm::OPS, nn::lp_norm::OPS,
+    nn::resize::OPS,
 ];
 
 /// All rows.

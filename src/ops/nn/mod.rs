@@ -7,4 +7,5 @@ pub(super) mod group_norm;
 pub(super) mod layer_norm;
 pub(super) mod lp_norm;
 pub(super) mod pool;
+pub(super) mod resize;
 mod window;
