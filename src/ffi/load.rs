@@ -203,10 +203,12 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// Finds, opens and checks libmlxc. `explicit` is the file that the user named; nothing else is tried then.
+/// Finds, opens and checks libmlxc. `explicit` is the file that the user named: nothing else is tried then;
+/// an empty name is none.
 ///
 /// With `allow_untested` an unsupported version or symbol set becomes one of [`Mlx::warnings`].
 pub(crate) fn load(explicit: Option<&Path>, allow_untested: bool) -> Result<Mlx, LoadError> {
+    let explicit = explicit.filter(|file| !file.as_os_str().is_empty());
     let (library, path) = find(explicit, own_path().as_deref(), USUAL_PLACES, SYSTEM_NAME)?;
     let symbol = |name: &CStr| address(&library, name);
     let path = symbol(c"mlx_version")

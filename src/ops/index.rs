@@ -1,7 +1,7 @@
 //! The one way from index values to an array that MLX may index with. MLX does not check indices: one that is
 //! out of range reads or writes outside its tensor, and on CUDA ends the process's GPU context.
 use super::{HostTensor, Inputs};
-use crate::device::{Array, Emit};
+use crate::device::{Array, DType, Emit};
 use crate::error::{Error, Result};
 
 /// The indices of input `input`, negative ones wrapped, all in `0..bound`.
@@ -19,16 +19,8 @@ pub(crate) fn within(cx: &Emit, x: &Inputs<'_>, input: usize, bound: usize) -> R
             "input {input} indexes an axis of size 0"
         )));
     }
-    if let Some((low, high)) = x.host_range(input)? {
-        for value in [low, high] {
-            if value < -size || value >= size {
-                return Err(Error::invalid(format!(
-                    "index {value} in input {input} is out of range: it must be in [{}, {}]",
-                    -size,
-                    size - 1
-                )));
-            }
-        }
+    if let Some(range) = x.host_range(input)? {
+        check(input, range, size)?;
     }
     let plain = |host: &HostTensor| {
         host.as_ints()
@@ -40,18 +32,74 @@ pub(crate) fn within(cx: &Emit, x: &Inputs<'_>, input: usize, bound: usize) -> R
     clamp(cx, indices, size)
 }
 
+/// The index tuples along the last axis of input `input`, as positions in the flattened axes of sizes `bounds`.
+/// Each column is checked, wrapped and clamped as [`within`] does it.
+pub(crate) fn tuples(cx: &Emit, x: &Inputs<'_>, input: usize, bounds: &[usize]) -> Result<Array> {
+    let tuples = cx.astype(x.array(input)?, DType::I64)?;
+    let (columns, rest) = match x.dims(input)?.split_last() {
+        Some((columns, rest)) if *columns == bounds.len() => (*columns, rest),
+        _ => return Err(Error::internal("index tuples of another width")),
+    };
+    if tuples.size() == 0 {
+        return cx.zeros(rest, DType::I64);
+    }
+    if bounds.contains(&0) {
+        return Err(Error::invalid(format!(
+            "input {input} indexes an axis of size 0"
+        )));
+    }
+    let sizes = bounds.iter().map(|bound| i64::try_from(*bound));
+    let sizes = sizes.collect::<Result<Vec<_>, _>>();
+    let sizes = sizes.map_err(|_| Error::internal("an axis out of range"))?;
+    if let Some(ranges) = x.host_ranges(input, columns)? {
+        for (range, size) in ranges.into_iter().zip(&sizes) {
+            check(input, range, *size)?;
+        }
+    }
+    let mut steps = vec![1; columns];
+    for column in (1..columns).rev() {
+        steps[column - 1] = steps[column] * sizes[column];
+    }
+    let row = |values: Vec<i64>| {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        cx.from_bytes(DType::I64, &[columns], &bytes)
+    };
+    let last = row(sizes.iter().map(|size| size - 1).collect())?;
+    let inside = wrap(cx, &tuples, &row(sizes)?, &last)?;
+    let positions = cx.multiply(&inside, &row(steps)?)?;
+    cx.sum(&positions, &[rest.len()], false)
+}
+
+fn check(input: usize, (low, high): (i64, i64), size: i64) -> Result<()> {
+    for value in [low, high] {
+        if value < -size || value >= size {
+            return Err(Error::invalid(format!(
+                "index {value} in input {input} is out of range: it must be in [{}, {}]",
+                -size,
+                size - 1
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Wraps negative indices of a computed array and clamps all to `0..size`.
 pub(crate) fn clamp(cx: &Emit, indices: &Array, size: i64) -> Result<Array> {
     let dtype = indices.dtype();
-    let (zero, length, last) = (
-        cx.int(0, dtype)?,
-        cx.int(size, dtype)?,
-        cx.int(size - 1, dtype)?,
-    );
+    wrap(
+        cx,
+        indices,
+        &cx.int(size, dtype)?,
+        &cx.int(size - 1, dtype)?,
+    )
+}
+
+fn wrap(cx: &Emit, indices: &Array, length: &Array, last: &Array) -> Result<Array> {
+    let zero = cx.int(0, indices.dtype())?;
     let wrapped = cx.select(
         &cx.less(indices, &zero)?,
-        &cx.add(indices, &length)?,
+        &cx.add(indices, length)?,
         indices,
     )?;
-    cx.minimum(&cx.maximum(&wrapped, &zero)?, &last)
+    cx.minimum(&cx.maximum(&wrapped, &zero)?, last)
 }

@@ -18,12 +18,12 @@ pub(crate) mod index;
 pub(crate) mod ir;
 mod linalg;
 mod nn;
-
 mod node;
 mod plan;
 mod program;
 mod reduce;
 mod reject;
+mod shape;
 mod tensor;
 #[cfg(test)]
 mod testing;
@@ -75,14 +75,38 @@ macro_rules! op {
 }
 use op;
 
-#[rustfmt::skip]
 static FAMILIES: &[&[OpDef]] = &[
     elementwise::arith::OPS,
-    linalg::matmul::OPS, linalg::gemm::OPS,
-    reduce::fold::OPS, reduce::arg::OPS, reduce::cumulative::OPS,
-    nn::conv::OPS, nn::conv_transpose::OPS, nn::pool::OPS, nn::global_pool::OPS,
-    nn::batch_norm::OPS, nn::layer_norm::OPS, nn::group_norm::OPS, nn::lp_norm::OPS,
+    linalg::gemm::OPS,
+    linalg::matmul::OPS,
+    nn::batch_norm::OPS,
+    nn::conv::OPS,
+    nn::conv_transpose::OPS,
+    nn::global_pool::OPS,
+    nn::group_norm::OPS,
+    nn::layer_norm::OPS,
+    nn::lp_norm::OPS,
+    nn::pool::OPS,
     nn::resize::OPS,
+    reduce::arg::OPS,
+    reduce::cumulative::OPS,
+    reduce::fold::OPS,
+    shape::concat::OPS,
+    shape::constant::OPS,
+    shape::diagonal::OPS,
+    shape::expand::OPS,
+    shape::gather::OPS,
+    shape::gather_nd::OPS,
+    shape::one_hot::OPS,
+    shape::pad::OPS,
+    shape::query::OPS,
+    shape::range::OPS,
+    shape::reshape::OPS,
+    shape::slice::OPS,
+    shape::space::OPS,
+    shape::split::OPS,
+    shape::squeeze::OPS,
+    shape::transpose::OPS,
 ];
 
 /// All rows.

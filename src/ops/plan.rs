@@ -175,6 +175,15 @@ impl<'a> Inputs<'a> {
         Ok(self.get(index)?.host_range())
     }
 
+    /// See [`Tensor::host_ranges`].
+    pub(crate) fn host_ranges(
+        &self,
+        index: usize,
+        width: usize,
+    ) -> Result<Option<Vec<(i64, i64)>>> {
+        Ok(self.get(index)?.host_ranges(width))
+    }
+
     /// An input in the layout that the plan asked for.
     pub(crate) fn weight(&self, weight: Weight) -> Result<Array> {
         match self.weights.get(weight.0) {

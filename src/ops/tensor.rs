@@ -131,28 +131,40 @@ impl<'a> Tensor<'a> {
     /// Smallest and largest element of an integer value that lies on the host, for checks that must not
     /// become part of a trace. `None` where the value is computed, or has no element.
     pub(crate) fn host_range(&self) -> Option<(i64, i64)> {
+        self.host_ranges(1)?.first().copied()
+    }
+
+    /// As [`Tensor::host_range`], for each column of rows of `width` elements.
+    pub(crate) fn host_ranges(&self, width: usize) -> Option<Vec<(i64, i64)>> {
         if let Some(values) = self.host.get().and_then(HostTensor::as_ints) {
-            return range(values.iter().copied());
+            return ranges(values.iter().copied(), width);
         }
         let bytes = self.boundary?;
         match self.dtype {
-            DType::I64 => range(
+            DType::I64 => ranges(
                 bytes
                     .chunks_exact(8)
                     .map(|c| i64::from_le_bytes(c.try_into().unwrap_or_default())),
+                width,
             ),
-            DType::I32 => range(
+            DType::I32 => ranges(
                 bytes
                     .chunks_exact(4)
                     .map(|c| i32::from_le_bytes(c.try_into().unwrap_or_default()).into()),
+                width,
             ),
             _ => None,
         }
     }
 }
 
-fn range(values: impl Iterator<Item = i64>) -> Option<(i64, i64)> {
-    values.fold(None, |acc, v| {
-        Some(acc.map_or((v, v), |(lo, hi): (i64, i64)| (lo.min(v), hi.max(v))))
-    })
+fn ranges(values: impl Iterator<Item = i64>, width: usize) -> Option<Vec<(i64, i64)>> {
+    let mut out: Vec<(i64, i64)> = Vec::with_capacity(width);
+    for (column, v) in (0..width).cycle().zip(values) {
+        match out.get_mut(column) {
+            Some((low, high)) => (*low, *high) = ((*low).min(v), (*high).max(v)),
+            None => out.push((v, v)),
+        }
+    }
+    (out.len() == width).then_some(out)
 }

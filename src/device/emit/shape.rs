@@ -132,6 +132,26 @@ impl Emit {
         })
     }
 
+    /// The indices `from..to` of one axis; they are in range.
+    pub(crate) fn slice_axis(
+        &self,
+        a: &Array,
+        axis: usize,
+        from: usize,
+        to: usize,
+    ) -> Result<Array> {
+        let mut start = vec![0; a.rank()];
+        let mut stop = a.shape().to_vec();
+        let bound = |v: usize| {
+            let inside = v <= a.dim(axis) && axis < stop.len();
+            let bound = c_int::try_from(v).ok().filter(|_| inside);
+            bound.ok_or_else(|| Error::internal("a slice that leaves its axis"))
+        };
+        let (from, to) = (bound(from)?, bound(to)?);
+        (start[axis], stop[axis]) = (from, to);
+        self.slice(a, &start, &stop, &vec![1; start.len()])
+    }
+
     /// `a` with a strided region replaced; bounds as in [`Emit::slice`].
     pub(crate) fn slice_update(
         &self,
@@ -276,14 +296,17 @@ impl Emit {
     /// Upper (`upper`) or lower triangle of the last two axes, zero elsewhere.
     pub(crate) fn triangle(&self, a: &Array, k: i32, upper: bool) -> Result<Array> {
         let s = self.stream(&[a]);
-        // SAFETY: `a` is a live array, `s` a stream of this thread, and the out parameter is the empty handle.
-        self.make("mlx_tril", |out| unsafe {
-            if upper {
+        if upper {
+            // SAFETY: `a` is a live array, `s` a stream of this thread, and the out parameter is the empty handle.
+            self.make("mlx_triu", |out| unsafe {
                 self.mlx.mlx_triu(out, a.raw(), k, s)
-            } else {
+            })
+        } else {
+            // SAFETY: `a` is a live array, `s` a stream of this thread, and the out parameter is the empty handle.
+            self.make("mlx_tril", |out| unsafe {
                 self.mlx.mlx_tril(out, a.raw(), k, s)
-            }
-        })
+            })
+        }
     }
 
     /// Repeats each element along an axis.

@@ -395,3 +395,10 @@ fn an_absent_library_is_told_from_one_that_does_not_fit() {
     }
     assert!(lacks_symbol("dlopen(a, 0x0006): Symbol not found: _f") && !lacks_symbol(absent));
 }
+
+#[test]
+fn an_empty_name_is_none() {
+    let result = load(Some(Path::new("")), false);
+    let named = matches!(&result, Err(LoadError::NotFound { tried }) if tried[0].origin.starts_with("named"));
+    assert!(!named, "the other places were not tried");
+}

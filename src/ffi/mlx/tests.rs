@@ -38,7 +38,7 @@ pub(super) fn libmlxc() -> PathBuf {
 
 /// The older supported libmlxc.
 pub(super) fn libmlxc_060() -> PathBuf {
-    from_environment("ONNXRUNTIME_EP_MLX_LIBMLXC_060")
+    from_environment("MLX_EP_TEST_LIBMLXC_060")
 }
 
 extern "C" fn unused() {}
@@ -325,7 +325,7 @@ fn the_real_library_is_accepted_whole() {
 }
 
 #[test]
-#[ignore = "needs the older supported mlx-c: ONNXRUNTIME_EP_MLX_LIBMLXC_060 names its libmlxc"]
+#[ignore = "needs the older supported mlx-c: MLX_EP_TEST_LIBMLXC_060 names its libmlxc"]
 fn the_older_real_library_is_accepted_without_its_group() {
     let mlx = load::load(Some(&libmlxc_060()), false).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(mlx.features, Features::all() - Features::CLEAR_STREAMS);

