@@ -24,16 +24,16 @@ pub(crate) struct Exports {
     release: Release,
 }
 
-/// The library that cargo built beside this test.
+/// The library that cargo built for this test: it lies beside it. The one a folder up is that of the last `cargo build`.
 fn path() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let folder = test.parent().and_then(|deps| deps.parent()).unwrap();
     let extension = if cfg!(target_os = "macos") {
         "dylib"
     } else {
         "so"
     };
-    folder.join(format!("libonnxruntime_mlx_ep.{extension}"))
+    std::env::current_exe()
+        .unwrap()
+        .with_file_name(format!("libonnxruntime_mlx_ep.{extension}"))
 }
 
 pub(crate) fn exports() -> &'static Exports {
