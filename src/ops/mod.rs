@@ -99,9 +99,15 @@ static FAMILIES: &[&[OpDef]] = &[
     shape::split::OPS,
     shape::squeeze::OPS,
     shape::transpose::OPS,
-    linalg::matmul::OPS, linalg::gemm::OPS,
-    reduce::fold::OPS, reduce::arg::OPS, reduce::cumulative::OPS,
-    nn::conv::OPS, nn::conv_transpose::OPS, nn::pool::OPS, nn::global_pool::OPS,
+    linalg::matmul::OPS,
+    linalg::gemm::OPS,
+    reduce::fold::OPS,
+    reduce::arg::OPS,
+    reduce::cumulative::OPS,
+    nn::conv::OPS,
+    nn::conv_transpose::OPS,
+    nn::pool::OPS,
+    nn::global_pool::OPS,
 ];
 
 /// All rows.

@@ -6,7 +6,7 @@ use crate::ffi::ort::types::*;
 use crate::ledger::{Status, take};
 use std::ffi::c_char;
 use std::path::PathBuf;
-use std::ptr::{null, null_mut};
+use std::ptr::{dangling, dangling_mut, null, null_mut};
 use std::sync::OnceLock;
 
 type Create = unsafe extern "system" fn(
@@ -129,7 +129,7 @@ impl Session {
 
     pub(crate) fn try_new(factory: *mut OrtEpFactory) -> Result<Self, Told> {
         let mut ep = null_mut();
-        let options = 8 as *const OrtSessionOptions;
+        let options = dangling::<OrtSessionOptions>();
         let create = unsafe { (*factory).CreateEp.unwrap() };
         let made =
             outcome(unsafe { create(factory, null(), null(), 1, options, logger(), &raw mut ep) });
@@ -142,7 +142,7 @@ impl Session {
     }
 
     pub(crate) fn capability(&self, graph: &Graph) -> Result<(), Told> {
-        let support = 8 as *mut OrtEpGraphSupportInfo;
+        let support = dangling_mut::<OrtEpGraphSupportInfo>();
         let graph = std::ptr::from_ref(graph).cast();
         outcome(unsafe { self.table().GetCapability.unwrap()(self.ep, graph, support) })
     }
