@@ -62,7 +62,7 @@ pub(crate) fn tuples(cx: &Emit, x: &Inputs<'_>, input: usize, bounds: &[usize]) 
     }
     let row = |values: Vec<i64>| {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        cx.from_bytes(DType::I64, &[columns], &bytes)
+        cx.array_from_bytes(DType::I64, &[columns], &bytes)
     };
     let last = row(sizes.iter().map(|size| size - 1).collect())?;
     let inside = wrap(cx, &tuples, &row(sizes)?, &last)?;

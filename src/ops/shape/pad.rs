@@ -196,7 +196,7 @@ fn pad(cx: &Emit, a: &Array, extents: &[Extent], mode: Mode, value: &Array) -> R
     }
     for (axis, source) in sources {
         let bytes: Vec<u8> = source.iter().flat_map(|i| i.to_le_bytes()).collect();
-        let indices = cx.from_bytes(DType::I32, &[source.len()], &bytes)?;
+        let indices = cx.array_from_bytes(DType::I32, &[source.len()], &bytes)?;
         kept = cx.take(&kept, &indices, axis)?;
     }
     Ok(kept)
