@@ -85,16 +85,23 @@ static FAMILIES: &[&[OpDef]] = &[
     reduce::fold::OPS,
     shape::concat::OPS,
     shape::constant::OPS,
+    shape::diagonal::OPS,
     shape::expand::OPS,
     shape::gather::OPS,
     shape::gather_nd::OPS,
+    shape::one_hot::OPS,
+    shape::pad::OPS,
     shape::query::OPS,
     shape::range::OPS,
     shape::reshape::OPS,
     shape::slice::OPS,
+    shape::space::OPS,
     shape::split::OPS,
     shape::squeeze::OPS,
     shape::transpose::OPS,
+    linalg::matmul::OPS, linalg::gemm::OPS,
+    reduce::fold::OPS, reduce::arg::OPS, reduce::cumulative::OPS,
+    nn::conv::OPS, nn::conv_transpose::OPS, nn::pool::OPS, nn::global_pool::OPS,
 ];
 
 /// All rows.

@@ -239,7 +239,8 @@ impl Program {
                 .flatten()
                 .map(|s| self.constant_bytes(state, *s))
                 .sum();
-            if made > MAX_FOLDED_BYTES.max(from) {
+            // A step without inputs holds what it makes.
+            if made > MAX_FOLDED_BYTES.max(from) && !step.inputs.is_empty() {
                 live.push(index);
                 continue;
             }

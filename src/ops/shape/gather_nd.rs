@@ -60,7 +60,7 @@ impl<'a> Form<'a> {
             let (width, tuples) = indices.split_last()?;
             let (batch, inner) = data.split_at_checked(batch_dims)?;
             let (indexed, rest) = inner.split_at_checked(*width)?;
-            let fits = *width > 0 && tuples.get(..batch_dims)? == batch;
+            let fits = tuples.get(..batch_dims)? == batch;
             fits.then_some(Self {
                 batch,
                 indexed,
@@ -113,6 +113,8 @@ mod tests {
         assert_eq!(out, (vec![2, 2], vec![4, 5, 6, 7]));
         let out = run(0, cube(), i64s(&[3], &[1, 1, 1]));
         assert_eq!(out, (vec![], vec![7]));
+        let out = run(0, cube(), i64s(&[2, 0], &[]));
+        assert_eq!(out, (vec![2, 2, 2, 2], (0..8).chain(0..8).collect()));
         let out = run(0, cube(), i64s(&[0, 2], &[]));
         assert_eq!(out, (vec![0, 2], vec![]));
     }
@@ -145,7 +147,7 @@ mod tests {
         for (batch_dims, dims) in [
             (0, &[][..]),
             (0, &[4]),
-            (0, &[2, 0]),
+            (0, &[2, 4]),
             (1, &[3, 1]),
             (3, &[2, 2, 2, 1]),
         ] {

@@ -97,12 +97,15 @@ mod tests {
 
     #[test]
     fn size_counts_elements() {
-        for (dims, count) in [(&[2, 3][..], 6), (&[], 1), (&[4, 0], 0)] {
+        for (dims, count) in [(&[2, 3][..], 6usize), (&[], 1), (&[4, 0], 0)] {
             let out = Case::new("Size", 13)
-                .input(ints(DType::Bool, dims, &vec![1; count as usize]))
+                .input(ints(DType::Bool, dims, &vec![1; count]))
                 .output(DType::I64)
                 .run();
-            assert_eq!((out[0].dims(), out[0].ints()), (&[][..], vec![count]));
+            assert_eq!(
+                (out[0].dims(), out[0].ints()),
+                (&[][..], vec![i64::try_from(count).unwrap()])
+            );
         }
     }
 

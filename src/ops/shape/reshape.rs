@@ -73,7 +73,7 @@ fn target(dims: &[usize], shape: &[i64], allow_zero: bool) -> Result<Vec<usize>>
         if known == 0 {
             return fail("-1 beside a dimension of 0 can be anything");
         }
-        if size % known != 0 {
+        if !size.is_multiple_of(known) {
             return fail("the element counts differ");
         }
         out[axis] = size / known;

@@ -92,7 +92,7 @@ fn parts(
         )))
     };
     let lengths = match sizes {
-        Sizes::Equal if size % count != 0 => {
+        Sizes::Equal if !size.is_multiple_of(count) => {
             return fail("they would not be equal, give their sizes".into());
         }
         Sizes::Equal => vec![size / count; count],
