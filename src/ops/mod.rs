@@ -80,6 +80,9 @@ static FAMILIES: &[&[OpDef]] = &[
     linalg::gemm::OPS,
     linalg::matmul::OPS,
     nn::conv::OPS,
+    nn::conv_transpose::OPS,
+    nn::global_pool::OPS,
+    nn::pool::OPS,
     reduce::arg::OPS,
     reduce::cumulative::OPS,
     reduce::fold::OPS,
@@ -99,9 +102,6 @@ static FAMILIES: &[&[OpDef]] = &[
     shape::split::OPS,
     shape::squeeze::OPS,
     shape::transpose::OPS,
-    linalg::matmul::OPS, linalg::gemm::OPS,
-    reduce::fold::OPS, reduce::arg::OPS, reduce::cumulative::OPS,
-    nn::conv::OPS, nn::conv_transpose::OPS, nn::pool::OPS, nn::global_pool::OPS,
 ];
 
 /// All rows.
