@@ -120,7 +120,7 @@ mod tests {
         let made = on_thread(|thread| {
             let cx = thread.emit(DeviceKind::Cpu)?;
             let bytes: Vec<_> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-            let array = cx.from_bytes(DType::I64, dims, &bytes)?;
+            let array = cx.array_from_bytes(DType::I64, dims, &bytes)?;
             let tensor = Tensor::from_array(array);
             let x = Inputs::new(cx, vec![Some(&tensor)], vec![]);
             let indices = match bounds {
