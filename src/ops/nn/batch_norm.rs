@@ -46,7 +46,7 @@ fn parameter(cx: &Emit, values: &Array, x: &Array, spatial: bool) -> Result<Arra
     if !spatial {
         shape.splice(1.., dims.iter().skip(1).copied());
     }
-    if dims.is_empty() || values.size() != shape.iter().product() {
+    if dims.is_empty() || values.size() != shape.iter().product::<usize>() {
         return Err(Error::invalid(format!(
             "scale, bias, mean and variance must have one value per channel: found {} for input 0 of shape {dims:?}",
             values.size()

@@ -35,7 +35,7 @@ fn simple(node: &NodeRef<'_>, dtype: DType) -> Result<Method, Reject> {
         "linear" | "bilinear" => Filter::Linear,
         _ => return Err(Reject::Attribute("mode".into())),
     };
-    check_type(filter, dtype)?;
+    check_type(filter, false, dtype)?;
     Ok(Method {
         filter,
         mapping: Mapping::Asymmetric,
@@ -47,11 +47,11 @@ fn simple(node: &NodeRef<'_>, dtype: DType) -> Result<Method, Reject> {
 }
 
 /// Integers take nearest elements, and linear ones that float holds, truncated as in ONNX Runtime.
-fn check_type(filter: Filter, dtype: DType) -> Result<(), Reject> {
+fn check_type(filter: Filter, antialias: bool, dtype: DType) -> Result<(), Reject> {
     let small = dtype.is_int() && (dtype.bits() <= 16 || dtype == DType::I32);
     match filter {
         Filter::Nearest(_) => Ok(()),
-        Filter::Linear if small || dtype.is_float() => Ok(()),
+        Filter::Linear if (small && !antialias) || dtype.is_float() => Ok(()),
         Filter::Cubic(_) if dtype.is_float() => Ok(()),
         _ => Err(Reject::Form("interpolation of this element type")),
     }
@@ -97,7 +97,8 @@ fn resize(node: &NodeRef<'_>) -> Planned {
         "cubic" => Filter::Cubic(a),
         _ => return Err(Reject::Attribute("mode".into())),
     };
-    check_type(filter, node.dtype(0)?)?;
+    let antialias = node.flag("antialias", false)? && !matches!(filter, Filter::Nearest(_));
+    check_type(filter, antialias, node.dtype(0)?)?;
     let mapping = match node.string_or("coordinate_transformation_mode", "half_pixel")? {
         "half_pixel" => Mapping::HalfPixel,
         "half_pixel_symmetric" => Mapping::HalfPixelSymmetric,
@@ -118,7 +119,7 @@ fn resize(node: &NodeRef<'_>) -> Planned {
     let method = Method {
         filter,
         mapping,
-        antialias: node.flag("antialias", false)? && !matches!(filter, Filter::Nearest(_)),
+        antialias,
         exclude_outside: node.flag("exclude_outside", false)?,
         extrapolation: node.float_or("extrapolation_value", 0.0)?,
         target: Target {
