@@ -91,6 +91,7 @@ static FAMILIES: &[&[OpDef]] = &[
     reduce::arg::OPS,
     reduce::cumulative::OPS,
     reduce::fold::OPS,
+    reduce::topk::OPS,
     shape::concat::OPS,
     shape::constant::OPS,
     shape::diagonal::OPS,
