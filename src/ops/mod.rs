@@ -76,8 +76,8 @@ macro_rules! op {
 use op;
 
 static FAMILIES: &[&[OpDef]] = &[
-    elementwise::arith::OPS,
     elementwise::activation::OPS,
+    elementwise::arith::OPS,
     elementwise::power::OPS,
     elementwise::quick::OPS,
     elementwise::softmax::OPS,
@@ -96,6 +96,7 @@ static FAMILIES: &[&[OpDef]] = &[
     reduce::arg::OPS,
     reduce::cumulative::OPS,
     reduce::fold::OPS,
+    reduce::topk::OPS,
     shape::concat::OPS,
     shape::constant::OPS,
     shape::diagonal::OPS,

@@ -2,6 +2,7 @@
 pub(super) mod arg;
 pub(super) mod cumulative;
 pub(super) mod fold;
+pub(super) mod topk;
 
 use crate::device::{Array, DType, Emit};
 use crate::error::Result;
