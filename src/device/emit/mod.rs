@@ -103,7 +103,12 @@ impl Emit {
     }
 
     /// An array over a copy of row-major little-endian bytes.
-    pub(crate) fn from_bytes(&self, dtype: DType, dims: &[usize], bytes: &[u8]) -> Result<Array> {
+    pub(crate) fn array_from_bytes(
+        &self,
+        dtype: DType,
+        dims: &[usize],
+        bytes: &[u8],
+    ) -> Result<Array> {
         let shape = shape_of(dims)?;
         let expected = dtype.byte_size(dims.iter().product());
         if bytes.len() != expected {
@@ -124,13 +129,13 @@ impl Emit {
 
     /// A rank-0 array of a float type.
     pub(crate) fn float(&self, value: f64, dtype: DType) -> Result<Array> {
-        self.from_bytes(dtype, &[], &float_bytes(value, dtype))
+        self.array_from_bytes(dtype, &[], &float_bytes(value, dtype))
     }
 
     /// A rank-0 array of an integer type or bool.
     pub(crate) fn int(&self, value: i64, dtype: DType) -> Result<Array> {
         let width = dtype.byte_size(1);
-        self.from_bytes(dtype, &[], &value.to_le_bytes()[..width])
+        self.array_from_bytes(dtype, &[], &value.to_le_bytes()[..width])
     }
 
     /// A rank-0 array of any type; integers take the integral part.
