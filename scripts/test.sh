@@ -68,7 +68,8 @@ pytest_on() {
     local version=$1 folder
     shift
     folder=$(ort "$version")
-    PYTHONPATH=$folder "$env_python" -m pytest -q -n 2 --dist worksteal -p no:cacheprovider "$@"
+    # Two workers on two cores: BLAS threads of each would only wait for one another.
+    PYTHONPATH=$folder OPENBLAS_NUM_THREADS=1 "$env_python" -m pytest -q -n 2 --dist worksteal -p no:cacheprovider "$@"
 }
 for version in $hosts; do
     stage "tests on onnxruntime $version"
