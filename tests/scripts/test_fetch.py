@@ -104,6 +104,8 @@ class Bench:
             for entry in (user_cache() / folder).iterdir():
                 if not entry.name.startswith("."):
                     (self.cache / folder / entry.name).symlink_to(entry)
+        if "wheels" in folders:
+            assert (self.cache / "wheels" / wheel_sha(self)).exists(), f"{user_cache()} lost its wheels: remove it whole"
 
     def left(self):
         """Every file in the cache, by its path there."""
