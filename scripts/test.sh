@@ -48,6 +48,9 @@ RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --document-private-items
 stage "check for Apple silicon"
 scripts/check-darwin.sh
 
+stage "tests of the scripts"
+"$env_python" -m pytest -q -n 2 -p no:cacheprovider tests/scripts
+
 stage "build"
 cargo build --release --quiet
 case $(uname -s) in Darwin) suffix=dylib ;; *) suffix=so ;; esac
