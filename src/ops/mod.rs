@@ -77,6 +77,8 @@ use op;
 
 static FAMILIES: &[&[OpDef]] = &[
     elementwise::arith::OPS,
+    elementwise::cast::OPS,
+    elementwise::compare::OPS,
     elementwise::quick::OPS,
     linalg::gemm::OPS,
     linalg::matmul::OPS,

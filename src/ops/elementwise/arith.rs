@@ -27,7 +27,7 @@ pub(in crate::ops) const OPS: &[OpDef] = &[
     op!("Div", 1..=6, [NUMERIC], |node| legacy(node, divide)),
 ];
 
-type EmitBinary = fn(&Emit, &Array, &Array) -> Result<Array>;
+pub(super) type EmitBinary = fn(&Emit, &Array, &Array) -> Result<Array>;
 
 /// An operation that broadcasts as NumPy does.
 fn binary(emit: EmitBinary, ints: fn(i64, i64) -> i64, floats: fn(f64, f64) -> f64) -> Planned {
@@ -55,7 +55,7 @@ fn divide(cx: &Emit, a: &Array, b: &Array) -> Result<Array> {
 }
 
 /// Opset 1 to 6: the second input is broadcast to the first from `axis` on, and only if `broadcast` says so.
-fn legacy(node: &NodeRef<'_>, emit: EmitBinary) -> Planned {
+pub(super) fn legacy(node: &NodeRef<'_>, emit: EmitBinary) -> Planned {
     let broadcast = node.flag("broadcast", false)?;
     let axis = node.int("axis")?;
     node.ignore("consumed_inputs");

@@ -1,4 +1,6 @@
 //! Operators that work element by element.
 pub(super) mod arith;
 pub(super) mod broadcast;
+pub(super) mod cast;
+pub(super) mod compare;
 pub(super) mod quick;
