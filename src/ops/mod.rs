@@ -77,7 +77,10 @@ use op;
 
 static FAMILIES: &[&[OpDef]] = &[
     elementwise::arith::OPS,
+    elementwise::bitwise::OPS,
     elementwise::cast::OPS,
+    elementwise::choose::OPS,
+    elementwise::clip::OPS,
     elementwise::compare::OPS,
     elementwise::quick::OPS,
     linalg::gemm::OPS,

@@ -1,6 +1,9 @@
 //! Operators that work element by element.
 pub(super) mod arith;
+pub(super) mod bitwise;
 pub(super) mod broadcast;
 pub(super) mod cast;
+pub(super) mod choose;
+pub(super) mod clip;
 pub(super) mod compare;
 pub(super) mod quick;
