@@ -48,10 +48,24 @@ fn divide(cx: &Emit, a: &Array, b: &Array) -> Result<Array> {
     if a.dtype().is_float() {
         return cx.divide(a, b);
     }
-    // Integer division by zero traps on CPUs; its result is undefined in ONNX.
-    let zero = cx.int(0, b.dtype())?;
-    let divisor = cx.select(&cx.equal(b, &zero)?, &cx.int(1, b.dtype())?, b)?;
-    cx.floor_divide(a, &divisor)
+    let quotient = cx.floor_divide(a, &safe_divisor(cx, b)?)?;
+    if !b.dtype().is_signed_int() {
+        return Ok(quotient);
+    }
+    let turns = cx.equal(b, &cx.int(-1, b.dtype())?)?;
+    cx.select(&turns, &cx.negative(a)?, &quotient)
+}
+
+/// An integer divisor with 1 for 0 and for -1. CPUs trap on a division by zero, whose result ONNX leaves undefined,
+/// and on one of the smallest number by -1.
+pub(super) fn safe_divisor(cx: &Emit, divisor: &Array) -> Result<Array> {
+    let constant = |v| cx.int(v, divisor.dtype());
+    let one = constant(1)?;
+    let mut traps = cx.equal(divisor, &constant(0)?)?;
+    if divisor.dtype().is_signed_int() {
+        traps = cx.logical_or(&traps, &cx.equal(divisor, &constant(-1)?)?)?;
+    }
+    cx.select(&traps, &one, divisor)
 }
 
 /// Opset 1 to 6: the second input is broadcast to the first from `axis` on, and only if `broadcast` says so.
@@ -152,6 +166,12 @@ mod tests {
                 [-2, -2, -3, -3]
             );
             assert_eq!(case("Sub", DType::I8, &[-128], &[1]), [127]);
+            let min = i64::from(i32::MIN);
+            assert_eq!(case("Div", DType::I32, &[min, 7], &[-1, -1]), [min, -7]);
+            assert_eq!(
+                case("Div", DType::I64, &[i64::MIN, 7], &[-1, -1]),
+                [i64::MIN, -7]
+            );
         }
     }
 

@@ -1,4 +1,5 @@
 //! Operators that work element by element.
+pub(super) mod activation;
 pub(super) mod arith;
 pub(super) mod bitwise;
 pub(super) mod broadcast;
@@ -6,4 +7,6 @@ pub(super) mod cast;
 pub(super) mod choose;
 pub(super) mod clip;
 pub(super) mod compare;
-pub(super) mod quick;
+pub(super) mod power;
+pub(super) mod softmax;
+pub(super) mod unary;

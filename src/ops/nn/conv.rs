@@ -77,7 +77,7 @@ fn is_channel_last(cx: &Emit, dtype: DType, kernel: &[usize], groups: usize) -> 
 
 /// One value per channel, to be broadcast to `y`.
 pub(super) fn per_channel(cx: &Emit, values: &Array, y: &Array) -> Result<Array> {
-    if values.size() != y.dim(1) {
+    if y.rank() < 2 || values.size() != y.dim(1) {
         return Err(Error::invalid(format!(
             "{} values are given for {} channels",
             values.size(),

@@ -30,7 +30,8 @@ fn constant(node: &NodeRef<'_>) -> Planned {
 
 fn known(value: HostTensor) -> Planned {
     let on_host = value.clone();
-    let plan = lower(move |cx, _| cx.array_from_bytes(value.dtype(), value.dims(), &value.to_bytes()))?;
+    let plan =
+        lower(move |cx, _| cx.array_from_bytes(value.dtype(), value.dims(), &value.to_bytes()))?;
     Ok(plan.or_host(move |_| Ok(Some(vec![on_host.clone()]))))
 }
 
@@ -62,7 +63,7 @@ fn of_shape(node: &NodeRef<'_>) -> Planned {
         cx.full(&dims(x.ints(0)?)?, &scalar)
     })?;
     Ok(plan.reads(&[0]).or_host(move |h| {
-        let Some(shape) = h[0].and_then(HostTensor::as_ints) else {
+        let Some(shape) = grid::first(h).and_then(HostTensor::as_ints) else {
             return Ok(None);
         };
         let dims = dims(shape)?;
