@@ -78,8 +78,12 @@ use op;
 static FAMILIES: &[&[OpDef]] = &[
     elementwise::activation::OPS,
     elementwise::arith::OPS,
+    elementwise::bitwise::OPS,
+    elementwise::cast::OPS,
+    elementwise::choose::OPS,
+    elementwise::clip::OPS,
+    elementwise::compare::OPS,
     elementwise::power::OPS,
-    elementwise::quick::OPS,
     elementwise::softmax::OPS,
     elementwise::unary::OPS,
     linalg::gemm::OPS,

@@ -1,5 +1,5 @@
 //! Pow and Mod.
-use super::arith::{align, nonzero};
+use super::arith::{align, safe_divisor};
 use crate::device::{Array, DType, Emit};
 use crate::error::Result;
 use crate::ops::{NodeRef, OpDef, Planned, Reject, lower, op};
@@ -100,7 +100,7 @@ fn modulo(node: &NodeRef<'_>) -> Planned {
             let negative = cx.less(a, &cx.scalar(0.0, a.dtype())?)?;
             return cx.select(&negative, &cx.negative(&magnitude)?, &magnitude);
         }
-        let b = nonzero(cx, b)?;
+        let b = safe_divisor(cx, b)?;
         if fmod {
             cx.subtract(a, &cx.multiply(&b, &cx.floor_divide(a, &b)?)?)
         } else {
