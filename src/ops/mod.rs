@@ -76,7 +76,12 @@ macro_rules! op {
 use op;
 
 static FAMILIES: &[&[OpDef]] = &[
+    elementwise::activation::OPS,
     elementwise::arith::OPS,
+    elementwise::power::OPS,
+    elementwise::quick::OPS,
+    elementwise::softmax::OPS,
+    elementwise::unary::OPS,
     linalg::gemm::OPS,
     linalg::matmul::OPS,
     nn::batch_norm::OPS,

@@ -130,7 +130,7 @@ fn reject(text: &str) -> *mut OrtStatus {
 macro_rules! slots {
     ($install:ident of $Table:ident; $( fn $name:ident($($arg:ident: $t:ty),*) $body:block )*) => {
         $(
-            #[allow(non_snake_case)]
+            #[allow(non_snake_case, reason = "the name is that of the slot")]
             unsafe extern "system" fn $name($($arg: $t),*) -> *mut OrtStatus {
                 if let Some(status) = enter(stringify!($name)) {
                     return status;

@@ -6,7 +6,7 @@ use crate::ffi::ort::types::*;
 use crate::ledger::{Status, take};
 use std::ffi::c_char;
 use std::path::PathBuf;
-use std::ptr::{null, null_mut};
+use std::ptr::{dangling, dangling_mut, null, null_mut};
 use std::sync::OnceLock;
 
 type Create = unsafe extern "system" fn(
@@ -24,16 +24,16 @@ pub(crate) struct Exports {
     release: Release,
 }
 
-/// The library that cargo built beside this test.
+/// The library that cargo built for this test: it lies beside it. The one a folder up is that of the last `cargo build`.
 fn path() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let folder = test.parent().and_then(|deps| deps.parent()).unwrap();
     let extension = if cfg!(target_os = "macos") {
         "dylib"
     } else {
         "so"
     };
-    folder.join(format!("libonnxruntime_mlx_ep.{extension}"))
+    std::env::current_exe()
+        .unwrap()
+        .with_file_name(format!("libonnxruntime_mlx_ep.{extension}"))
 }
 
 pub(crate) fn exports() -> &'static Exports {
@@ -129,7 +129,7 @@ impl Session {
 
     pub(crate) fn try_new(factory: *mut OrtEpFactory) -> Result<Self, Told> {
         let mut ep = null_mut();
-        let options = 8 as *const OrtSessionOptions;
+        let options = dangling::<OrtSessionOptions>();
         let create = unsafe { (*factory).CreateEp.unwrap() };
         let made =
             outcome(unsafe { create(factory, null(), null(), 1, options, logger(), &raw mut ep) });
@@ -142,7 +142,7 @@ impl Session {
     }
 
     pub(crate) fn capability(&self, graph: &Graph) -> Result<(), Told> {
-        let support = 8 as *mut OrtEpGraphSupportInfo;
+        let support = dangling_mut::<OrtEpGraphSupportInfo>();
         let graph = std::ptr::from_ref(graph).cast();
         outcome(unsafe { self.table().GetCapability.unwrap()(self.ep, graph, support) })
     }

@@ -193,7 +193,7 @@ fn counts(cx: &Emit, axes: &[Axis], include_pad: bool, dtype: DType) -> Result<A
             .collect();
         let mut shape = vec![1; axes.len() + 2];
         shape[spatial + 2] = values.len();
-        let values = cx.astype(&cx.from_bytes(DType::F64, &shape, &bytes)?, dtype)?;
+        let values = cx.astype(&cx.array_from_bytes(DType::F64, &shape, &bytes)?, dtype)?;
         total = cx.multiply(&total, &values)?;
     }
     // A window that lies in the padding averages nothing: its sum, zero, stays.

@@ -165,7 +165,7 @@ impl Program {
         };
         on_thread(|thread| {
             let cx = thread.emit(kind)?;
-            let plain = cx.from_bytes(dtype, &constant.dims, &bytes)?;
+            let plain = cx.array_from_bytes(dtype, &constant.dims, &bytes)?;
             let mut made = weights.made.get_or_default(thread)?.borrow_mut();
             for layout in &wanted {
                 let array = match layout {

@@ -4,6 +4,7 @@ use crate::ops::{NodeRef, OpDef, Planned, index, lower, op};
 
 pub(in crate::ops) const OPS: &[OpDef] = &[
     op!("GatherND", 11..=11, [ANY, I64], |_| gather_nd(0)),
+    op!(MICROSOFT "GatherND", 1.., [ANY, INDEX], |_| gather_nd(0)),
     op!("GatherND", 12.., [ANY, I64], |node: &NodeRef<'_>| {
         match usize::try_from(node.int_or("batch_dims", 0)?) {
             Ok(batch_dims) => gather_nd(batch_dims),
@@ -117,6 +118,17 @@ mod tests {
         assert_eq!(out, (vec![2, 2, 2, 2], (0..8).chain(0..8).collect()));
         let out = run(0, cube(), i64s(&[0, 2], &[]));
         assert_eq!(out, (vec![0, 2], vec![]));
+    }
+
+    #[test]
+    fn the_contrib_form_takes_both_index_types() {
+        for dtype in [DType::I32, DType::I64] {
+            let case = Case::new("GatherND", 1)
+                .domain("com.microsoft")
+                .input(cube());
+            let out = case.input(ints(dtype, &[1, 2], &[-1, 0])).run();
+            assert_eq!((out[0].dims(), out[0].ints()), (&[1, 2][..], vec![4, 5]));
+        }
     }
 
     #[test]

@@ -54,8 +54,8 @@ fn by_attributes(node: &NodeRef<'_>, name: &str) -> Planned {
     let pads = pads.ok_or_else(|| Reject::Attribute(name.into()))?.to_vec();
     lower(move |cx, x| {
         let a = x.array(0)?;
-        let value = cx.float(value.into(), a.dtype())?;
-        pad(cx, a, &extents(&a.dims(), &pads, None)?, mode, &value)
+        let value = || cx.float(value.into(), a.dtype());
+        pad(cx, a, &extents(&a.dims(), &pads, None)?, mode, value)
     })
 }
 
@@ -67,8 +67,8 @@ fn by_inputs(node: &NodeRef<'_>, mode: Mode) -> Planned {
     let plan = lower(move |cx, x| {
         let a = x.array(0)?;
         let axes = if x.has(3) { Some(x.ints(3)?) } else { None };
-        let value = value(cx, x, a.dtype())?;
-        pad(cx, a, &extents(&a.dims(), x.ints(1)?, axes)?, mode, &value)
+        let value = || value(cx, x, a.dtype());
+        pad(cx, a, &extents(&a.dims(), x.ints(1)?, axes)?, mode, value)
     })?;
     Ok(plan.reads(reads))
 }
@@ -163,7 +163,13 @@ fn extent(dim: usize, low: i64, high: i64) -> Option<Extent> {
     })
 }
 
-fn pad(cx: &Emit, a: &Array, extents: &[Extent], mode: Mode, value: &Array) -> Result<Array> {
+fn pad(
+    cx: &Emit,
+    a: &Array,
+    extents: &[Extent],
+    mode: Mode,
+    value: impl Fn() -> Result<Array>,
+) -> Result<Array> {
     let mut kept = a.clone();
     for (axis, extent) in extents.iter().enumerate() {
         if extent.kept() < kept.dim(axis) {
@@ -176,27 +182,19 @@ fn pad(cx: &Emit, a: &Array, extents: &[Extent], mode: Mode, value: &Array) -> R
     let dims: Vec<_> = extents.iter().map(|e| e.size()).collect();
     if mode == Mode::Constant {
         if kept.size() == 0 {
-            return cx.full(&dims, value);
+            return cx.full(&dims, &value()?);
         }
         let low: Vec<_> = extents.iter().map(|e| e.low).collect();
         let high: Vec<_> = extents.iter().map(|e| e.high).collect();
-        return cx.pad(&kept, &low, &high, value, c"constant");
-    }
-    let padded: Vec<_> = extents
-        .iter()
-        .enumerate()
-        .filter(|(_, e)| e.pads())
-        .collect();
-    let mut sources = Vec::with_capacity(padded.len());
-    for (axis, extent) in padded {
-        sources.push((axis, from(extent, mode, axis)?));
+        return cx.pad(&kept, &low, &high, &value()?, c"constant");
     }
     if dims.contains(&0) {
         return cx.zeros(&dims, a.dtype());
     }
-    for (axis, source) in sources {
+    for (axis, extent) in extents.iter().enumerate().filter(|(_, e)| e.pads()) {
+        let source = from(extent, mode, axis)?;
         let bytes: Vec<u8> = source.iter().flat_map(|i| i.to_le_bytes()).collect();
-        let indices = cx.from_bytes(DType::I32, &[source.len()], &bytes)?;
+        let indices = cx.array_from_bytes(DType::I32, &[source.len()], &bytes)?;
         kept = cx.take(&kept, &indices, axis)?;
     }
     Ok(kept)
@@ -283,7 +281,7 @@ mod tests {
             ("reflect", 3, 3, 0),
             ("reflect", 1, 0, 1),
             ("edge", 0, 1, 0),
-            ("wrap", 2, -2, 1),
+            ("wrap", 3, -3, 1),
         ] {
             let error = line(mode, size, low, high).expect_err(mode).to_string();
             assert!(error.contains("axis 0"), "{error}");

@@ -1,4 +1,5 @@
 //! Shape, Size and Identity.
+use super::grid;
 use crate::device::DType;
 use crate::ops::{HostTensor, NodeRef, OpDef, Planned, lower, op};
 
@@ -45,7 +46,7 @@ fn size() -> Planned {
 
 fn identity(_: &NodeRef<'_>) -> Planned {
     let plan = lower(|_, x| Ok(x.array(0)?.clone()))?;
-    Ok(plan.or_host(|h| Ok(h[0].map(|t| vec![t.clone()]))))
+    Ok(plan.or_host(|h| Ok(grid::first(h).map(|t| vec![t.clone()]))))
 }
 
 #[cfg(test)]

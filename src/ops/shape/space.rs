@@ -74,7 +74,8 @@ fn space_to_depth(node: &NodeRef<'_>, order: Order) -> Planned {
         };
         let split = cx.reshape(x.array(0)?, &[n, c, rows, block, columns, block])?;
         let moved = cx.transpose(&split, &perm)?;
-        cx.reshape(&moved, &[n, c * block * block, rows, columns])
+        let depth = c.saturating_mul(block).saturating_mul(block);
+        cx.reshape(&moved, &[n, depth, rows, columns])
     })
 }
 

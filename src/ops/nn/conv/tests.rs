@@ -249,8 +249,8 @@ fn kernels_of_mlx_agree_with_the_definition() {
         let (x, w) = (data(DType::F32, form.x), data(DType::F32, form.w));
         let (dims, bytes) = on_thread(|thread| {
             let cx = thread.emit(DeviceKind::Cpu)?;
-            let x = cx.from_bytes(x.dtype, &x.dims, &x.bytes)?;
-            let w = cx.from_bytes(w.dtype, &w.dims, &w.bytes)?;
+            let x = cx.array_from_bytes(x.dtype, &x.dims, &x.bytes)?;
+            let w = cx.array_from_bytes(w.dtype, &w.dims, &w.bytes)?;
             let w = cx.transpose(&w, &channel_last(w.rank()))?;
             let y = with_kernel(cx, &x, &w, &axes, form.groups)?;
             Ok((y.dims(), cx.read_bytes(&y)?))

@@ -268,7 +268,7 @@ fn index_array(cx: &Emit, indices: &[usize]) -> Result<Array> {
         |i: &usize| i32::try_from(*i).map_err(|_| Error::internal("an index out of range"));
     let ints = indices.iter().map(convert).collect::<Result<Vec<_>>>()?;
     let bytes: Vec<u8> = ints.iter().flat_map(|i| i.to_le_bytes()).collect();
-    cx.from_bytes(DType::I32, &[ints.len()], &bytes)
+    cx.array_from_bytes(DType::I32, &[ints.len()], &bytes)
 }
 
 /// Runs `f` on an array and an axis from which it takes. MLX's CPU backend copies what it takes element by element,
@@ -291,13 +291,28 @@ fn picked(
 
 /// The weighted sum of the taps along one axis.
 fn interpolated(cx: &Emit, x: &Array, axis: usize, taps: &Taps) -> Result<Array> {
+<<<<<<< HEAD
+    let mut sum: Option<Array> = None;
+    for (indices, weights) in taps.indices.iter().zip(&taps.weights) {
+        let bytes: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let mut shape = vec![1; x.rank()];
+        shape[axis] = weights.len();
+        let weights = cx.astype(&cx.array_from_bytes(DType::F32, &shape, &bytes)?, x.dtype())?;
+        let term = cx.multiply(&cx.take(x, &index_array(cx, indices)?, axis)?, &weights)?;
+        sum = Some(match sum {
+            Some(sum) => cx.add(&sum, &term)?,
+            None => term,
+        });
+    }
+    sum.ok_or_else(|| Error::internal("an axis without taps"))
+=======
     picked(cx, x, axis, |x, axis| {
         let mut sum: Option<Array> = None;
         for (indices, weights) in taps.indices.iter().zip(&taps.weights) {
             let bytes: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
             let mut shape = vec![1; x.rank()];
             shape[axis] = weights.len();
-            let weights = cx.astype(&cx.from_bytes(DType::F32, &shape, &bytes)?, x.dtype())?;
+            let weights = cx.astype(&cx.array_from_bytes(DType::F32, &shape, &bytes)?, x.dtype())?;
             let term = cx.multiply(&cx.take(x, &index_array(cx, indices)?, axis)?, &weights)?;
             sum = Some(match sum {
                 Some(sum) => cx.add(&sum, &term)?,
@@ -306,6 +321,7 @@ fn interpolated(cx: &Emit, x: &Array, axis: usize, taps: &Taps) -> Result<Array>
         }
         sum.ok_or_else(|| Error::internal("an axis without taps"))
     })
+>>>>>>> w-nn
 }
 
 /// Elements whose place lies outside the input take a constant.
@@ -318,7 +334,11 @@ fn extrapolated(cx: &Emit, y: &Array, axes: &[Axis], method: &Method) -> Result<
             let mut shape = vec![1; axes.len()];
             shape[i] = outside.len();
             let bytes: Vec<u8> = outside.iter().map(|o| u8::from(*o)).collect();
-            y = cx.select(&cx.from_bytes(DType::Bool, &shape, &bytes)?, &value, &y)?;
+            y = cx.select(
+                &cx.array_from_bytes(DType::Bool, &shape, &bytes)?,
+                &value,
+                &y,
+            )?;
         }
     }
     Ok(y)
