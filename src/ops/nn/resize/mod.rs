@@ -291,28 +291,14 @@ fn picked(
 
 /// The weighted sum of the taps along one axis.
 fn interpolated(cx: &Emit, x: &Array, axis: usize, taps: &Taps) -> Result<Array> {
-<<<<<<< HEAD
-    let mut sum: Option<Array> = None;
-    for (indices, weights) in taps.indices.iter().zip(&taps.weights) {
-        let bytes: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
-        let mut shape = vec![1; x.rank()];
-        shape[axis] = weights.len();
-        let weights = cx.astype(&cx.array_from_bytes(DType::F32, &shape, &bytes)?, x.dtype())?;
-        let term = cx.multiply(&cx.take(x, &index_array(cx, indices)?, axis)?, &weights)?;
-        sum = Some(match sum {
-            Some(sum) => cx.add(&sum, &term)?,
-            None => term,
-        });
-    }
-    sum.ok_or_else(|| Error::internal("an axis without taps"))
-=======
     picked(cx, x, axis, |x, axis| {
         let mut sum: Option<Array> = None;
         for (indices, weights) in taps.indices.iter().zip(&taps.weights) {
             let bytes: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
             let mut shape = vec![1; x.rank()];
             shape[axis] = weights.len();
-            let weights = cx.astype(&cx.array_from_bytes(DType::F32, &shape, &bytes)?, x.dtype())?;
+            let weights =
+                cx.astype(&cx.array_from_bytes(DType::F32, &shape, &bytes)?, x.dtype())?;
             let term = cx.multiply(&cx.take(x, &index_array(cx, indices)?, axis)?, &weights)?;
             sum = Some(match sum {
                 Some(sum) => cx.add(&sum, &term)?,
@@ -321,7 +307,6 @@ fn interpolated(cx: &Emit, x: &Array, axis: usize, taps: &Taps) -> Result<Array>
         }
         sum.ok_or_else(|| Error::internal("an axis without taps"))
     })
->>>>>>> w-nn
 }
 
 /// Elements whose place lies outside the input take a constant.
