@@ -3,6 +3,7 @@ use super::abi::{Interface, array, null_object, quiet};
 use super::api::{Api, Pairs};
 use super::log::{self, Logger};
 use super::options::{Environment, Options};
+use super::process;
 use super::provider::Provider;
 use super::{C_NAME, C_VERSION};
 use crate::device::{self, DeviceKind, Runtime};
@@ -57,6 +58,7 @@ pub(super) unsafe fn create(
                  not take whole stay on CPU; install 1.23.1 or newer (1.24.4 or newer is recommended)"
             );
         }
+        process::register(environment.options.tf32, environment.mlx_tf32)?;
         // Before MLX, which keeps a function of ours.
         device::pin_library()?;
         let runtime = device::open(&environment.settings)?;
@@ -106,6 +108,17 @@ fn choose(devices: &[Hardware], mlx_has_gpu: bool) -> Option<Hardware> {
     gpu.or_else(|| first(OrtHardwareDeviceType::OrtHardwareDeviceType_CPU))
 }
 
+/// Bytes of memory of this machine; 0 where the system does not say.
+fn physical_memory() -> u64 {
+    // SAFETY: asking for a system value has no precondition.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    // SAFETY: asking for a system value has no precondition.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(pages)
+        .unwrap_or(0)
+        .saturating_mul(u64::try_from(page).unwrap_or(0))
+}
+
 impl Factory {
     fn hand_out(self) -> *mut OrtEpFactory {
         let table = OrtEpFactory {
@@ -149,11 +162,13 @@ impl Factory {
         metadata.add(c"mlx_version", self.runtime.mlx_version());
         metadata.add(c"mlx_library", &self.runtime.path().to_string_lossy());
         metadata.add(c"mlx_backend", self.backend());
-        if let Some(gpu) = self.runtime.gpu() {
-            metadata.add(c"mlx_device", &gpu.name);
-            if gpu.memory_bytes > 0 {
-                metadata.add(c"mlx_memory_bytes", &gpu.memory_bytes.to_string());
-            }
+        let (device, memory) = match self.runtime.gpu() {
+            Some(gpu) => (gpu.name.as_str(), gpu.memory_bytes),
+            None => ("CPU", physical_memory()),
+        };
+        metadata.add(c"mlx_device", device);
+        if memory > 0 {
+            metadata.add(c"mlx_memory_bytes", &memory.to_string());
         }
         metadata
     }
@@ -215,6 +230,7 @@ impl Factory {
             .map(|(key, value)| (key.as_str(), value.as_str()));
         let options = self.defaults.with_entries(entries)?;
         let kind = options.device_kind(self.runtime.gpu().is_some())?;
+        process::create_session(options.tf32)?;
         // SAFETY: the host keeps a session's logger as long as its execution provider.
         let logger = unsafe { Logger::new(self.api, logger) };
         logger.scope(|| {

@@ -24,6 +24,7 @@ mod log;
 mod options;
 mod partition;
 mod placement;
+mod process;
 mod provider;
 
 use crate::error::Error;

@@ -27,6 +27,12 @@ macro_rules! choices {
         impl Choice for $Name {
             const VALUES: &'static [(&'static str, Self)] = &[$(($text, Self::$Value)),*];
         }
+
+        impl fmt::Display for $Name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$Value => $text),* })
+            }
+        }
     )* };
 }
 
@@ -44,28 +50,37 @@ choices! {
         Auto = "auto",
         All = "all",
     }
+    /// Whether float32 products may be computed with less precise inputs, on GPUs that can.
+    Tf32 {
+        Off = "off",
+        On = "on",
+    }
 }
 
-/// Declares the options of a session: field, type and default, each once.
+/// Declares the options: field, type and default, each once. Those of the process are `None` unless somebody sets them.
 macro_rules! options {
-    ($($(#[$doc:meta])* $key:ident: $Type:ident = $default:ident;)*) => {
-        /// The options of one session.
+    (session { $($key:ident: $Type:ident = $default:ident;)* } process { $($shared:ident: $Shared:ident;)* }) => {
+        /// The options of one session, and what it asks of the process.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) struct Options { $($(#[$doc])* pub(crate) $key: $Type),* }
+        pub(crate) struct Options {
+            $(pub(crate) $key: $Type,)*
+            $(pub(crate) $shared: Option<$Shared>,)*
+        }
 
         impl Default for Options {
             fn default() -> Self {
-                Self { $($key: $Type::$default),* }
+                Self { $($key: $Type::$default,)* $($shared: None,)* }
             }
         }
 
         impl Options {
-            const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
+            const KEYS: &'static [&'static str] = &[$(stringify!($key),)* $(stringify!($shared),)*];
 
             /// Sets one option; `spelling` is how the user named it.
             fn set(&mut self, key: &str, value: &str, spelling: &dyn fmt::Display) -> Result<()> {
                 match key {
                     $(stringify!($key) => self.$key = choose(value, spelling)?,)*
+                    $(stringify!($shared) => self.$shared = Some(choose(value, spelling)?),)*
                     _ => return Err(unknown(spelling)),
                 }
                 Ok(())
@@ -75,8 +90,13 @@ macro_rules! options {
 }
 
 options! {
-    device: DeviceChoice = Auto;
-    claim: Claim = Auto;
+    session {
+        device: DeviceChoice = Auto;
+        claim: Claim = Auto;
+    }
+    process {
+        tf32: Tf32;
+    }
 }
 
 fn choose<T: Choice>(value: &str, spelling: &dyn fmt::Display) -> Result<T> {
@@ -131,6 +151,8 @@ pub(crate) struct Environment {
     pub(crate) settings: Settings,
     /// The defaults of sessions.
     pub(crate) options: Options,
+    /// What MLX's own variable says.
+    pub(crate) mlx_tf32: Option<Tf32>,
     /// Variables with our prefix that mean nothing.
     pub(crate) unknown: Vec<String>,
 }
@@ -145,10 +167,14 @@ impl Environment {
         let mut environment = Self {
             settings: Settings::default(),
             options: Options::default(),
+            mlx_tf32: None,
             unknown: Vec::new(),
         };
         for (name, value) in variables {
             let Some(name) = name.to_str() else { continue };
+            if name == "MLX_ENABLE_TF32" {
+                environment.mlx_tf32 = Some(if value == "0" { Tf32::Off } else { Tf32::On });
+            }
             let Some(key) = name.strip_prefix(VARIABLE_PREFIX) else {
                 continue;
             };
@@ -198,12 +224,14 @@ mod tests {
             ("ep.mlxexecutionprovider.arena.max_mem", "5"),
             ("ep.mlxexecutionprovider.device", "cpu"),
             ("ep.mlxexecutionprovider.claim", "all"),
+            ("ep.mlxexecutionprovider.tf32", "on"),
         ]);
         assert_eq!(
             options.unwrap(),
             Options {
                 device: DeviceChoice::Cpu,
-                claim: Claim::All
+                claim: Claim::All,
+                tf32: Some(Tf32::On),
             }
         );
     }
@@ -214,7 +242,7 @@ mod tests {
         let text = error.to_string();
         assert!(matches!(error, Error::InvalidArgument(_)));
         assert!(
-            text.contains("'devise'") && text.contains("device, claim"),
+            text.contains("'devise'") && text.contains("device, claim, tf32"),
             "{text}"
         );
     }
@@ -238,6 +266,7 @@ mod tests {
             ("ONNXRUNTIME_EP_MLX_LIBMLXC", "/x/libmlxc.so"),
             ("ONNXRUNTIME_EP_MLX_ALLOW_UNTESTED", "1"),
             ("ONNXRUNTIME_EP_MLX_DEVISE", "cpu"),
+            ("MLX_ENABLE_TF32", "0"),
             ("PATH", "/bin"),
         ])
         .unwrap();
@@ -245,7 +274,7 @@ mod tests {
             found.options,
             Options {
                 device: DeviceChoice::Cpu,
-                claim: Claim::Auto
+                ..Options::default()
             }
         );
         assert_eq!(
@@ -253,6 +282,7 @@ mod tests {
             Some(std::path::Path::new("/x/libmlxc.so"))
         );
         assert!(found.settings.allow_untested);
+        assert_eq!(found.mlx_tf32, Some(Tf32::Off));
         assert_eq!(found.unknown, ["ONNXRUNTIME_EP_MLX_DEVISE"]);
         let over = found
             .options

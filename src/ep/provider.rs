@@ -7,6 +7,7 @@ use super::import::{GraphView, Imported, Keys, NodeView, read_constant};
 use super::log::Logger;
 use super::options::{Claim, Options};
 use super::placement::Placement;
+use super::process;
 use super::{C_NAME, NAME};
 use crate::device::DeviceKind;
 use crate::error::{Error, Result};
@@ -232,6 +233,7 @@ unsafe extern "system" fn compile(
             return Err(Error::invalid("Compile got an array that is null"));
         }
         provider.compiled.store(true, Ordering::Release);
+        process::start();
         // SAFETY: ONNX Runtime passes `count` graphs for this call (1).
         let graphs = unsafe { array(graphs, count) };
         // SAFETY: ONNX Runtime passes `count` nodes for this call (1).

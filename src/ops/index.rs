@@ -62,7 +62,7 @@ pub(crate) fn tuples(cx: &Emit, x: &Inputs<'_>, input: usize, bounds: &[usize]) 
     }
     let row = |values: Vec<i64>| {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        cx.from_bytes(DType::I64, &[columns], &bytes)
+        cx.array_from_bytes(DType::I64, &[columns], &bytes)
     };
     let last = row(sizes.iter().map(|size| size - 1).collect())?;
     let inside = wrap(cx, &tuples, &row(sizes)?, &last)?;
@@ -102,4 +102,49 @@ fn wrap(cx: &Emit, indices: &Array, length: &Array, last: &Array) -> Result<Arra
         indices,
     )?;
     cx.minimum(&cx.maximum(&wrapped, &zero)?, last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{DeviceKind, on_thread, testing};
+    use crate::ops::Tensor;
+
+    /// What becomes of indices that only the device knows.
+    fn computed(
+        dims: &'static [usize],
+        values: &'static [i64],
+        bounds: &'static [usize],
+    ) -> Vec<i64> {
+        testing::open();
+        let made = on_thread(|thread| {
+            let cx = thread.emit(DeviceKind::Cpu)?;
+            let bytes: Vec<_> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            let array = cx.array_from_bytes(DType::I64, dims, &bytes)?;
+            let tensor = Tensor::from_array(array);
+            let x = Inputs::new(cx, vec![Some(&tensor)], vec![]);
+            let indices = match bounds {
+                [bound] => within(cx, &x, 0, *bound)?,
+                bounds => tuples(cx, &x, 0, bounds)?,
+            };
+            cx.read_bytes(&indices)
+        });
+        let bytes = made.unwrap();
+        let value = |c: &[u8]| i64::from_le_bytes(c.try_into().unwrap());
+        bytes.chunks_exact(8).map(value).collect()
+    }
+
+    #[test]
+    fn computed_indices_are_clamped() {
+        let values = &[0, -1, 2, -3, 3, -4, i64::MAX, i64::MIN];
+        assert_eq!(computed(&[8], values, &[3]), [0, 2, 2, 0, 2, 0, 2, 0]);
+        assert_eq!(computed(&[2, 0], &[], &[3]), [0i64; 0]);
+    }
+
+    #[test]
+    fn computed_tuples_are_clamped_by_column() {
+        let values = &[0, 4, 1, -5, -1, 9, 7, -9, i64::MIN, i64::MAX];
+        assert_eq!(computed(&[5, 2], values, &[2, 5]), [4, 5, 9, 5, 4]);
+        assert_eq!(computed(&[0, 2], &[], &[2, 5]), [0i64; 0]);
+    }
 }

@@ -84,8 +84,8 @@ impl<'a> Tensor<'a> {
             return Ok(array);
         }
         let array = match (self.boundary, self.host.get()) {
-            (Some(bytes), _) => cx.from_bytes(self.dtype, &self.dims, bytes)?,
-            (None, Some(host)) => cx.from_bytes(self.dtype, &self.dims, &host.to_bytes())?,
+            (Some(bytes), _) => cx.array_from_bytes(self.dtype, &self.dims, bytes)?,
+            (None, Some(host)) => cx.array_from_bytes(self.dtype, &self.dims, &host.to_bytes())?,
             (None, None) => return Err(Error::internal("a value without any form")),
         };
         Ok(self.array.get_or_init(|| array))

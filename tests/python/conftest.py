@@ -83,6 +83,12 @@ def assigned(made):
     return counts, partitions
 
 
+def on_cpu(made):
+    """Operator types of the nodes that were left to other providers; needs 1.24."""
+    graphs = [g for g in made.get_provider_graph_assignment_info() if g.ep_name != EP]
+    return sorted(n.op_type for g in graphs for n in g.get_nodes())
+
+
 def close(found, expected, scale=1e-4):
     """Within `scale` of the largest magnitude of the expected values; integers and booleans equal."""
     found, expected = np.asarray(found), np.asarray(expected)

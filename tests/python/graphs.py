@@ -35,12 +35,12 @@ def weights(rows, columns, seed=0):
 
 
 def perceptron(width=8, batch="n"):
-    """y = softmax(relu(x @ w + b) @ v): five nodes, claimed whole."""
+    """y = softmax(relu((x + b) @ w) @ v): five nodes that no optimiser of the host merges, claimed whole."""
     return model(
         [
-            node("MatMul", "x w", "h"),
-            node("Add", "h b", "hb"),
-            node("Relu", "hb", "r"),
+            node("Add", "x b", "xb"),
+            node("MatMul", "xb w", "h"),
+            node("Relu", "h", "r"),
             node("MatMul", "r v", "logits"),
             node("Softmax", "logits", "y", axis=-1),
         ],
@@ -57,7 +57,7 @@ def perceptron(width=8, batch="n"):
 def perceptron_of(x, width=8):
     """What `perceptron` computes, in numpy."""
     w, b, v = weights(width, width, 1), np.linspace(-1, 1, width, dtype=np.float32), weights(width, width, 2)
-    logits = np.maximum(x @ w + b, 0) @ v
+    logits = np.maximum((x + b) @ w, 0) @ v
     e = np.exp(logits - logits.max(-1, keepdims=True))
     return e / e.sum(-1, keepdims=True)
 

@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 from child import run_child
-from conftest import EP, MINOR, PATCH, assigned, close, cpu_session, devices, library, session
+from conftest import EP, MINOR, PATCH, assigned, close, cpu_session, library, on_cpu, session
 
 # What a release cannot do: see README.
 PARTLY = (MINOR, PATCH) >= (23, 1)
@@ -20,12 +20,6 @@ NEEDS_PLUGINS = pytest.mark.skipif(MINOR < 23, reason="this release has no plugi
 
 def sample(rows=3, width=4, seed=0):
     return np.random.default_rng(seed).standard_normal((rows, width)).astype(np.float32)
-
-
-def on_cpu(made):
-    """Operator types left to the CPU EP; needs 1.24."""
-    graphs_ = [g for g in made.get_provider_graph_assignment_info() if g.ep_name != EP]
-    return sorted(n.op_type for g in graphs_ for n in g.get_nodes())
 
 
 @NEEDS_PLUGINS

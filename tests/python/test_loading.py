@@ -1,5 +1,6 @@
 """Registration: where libmlxc is looked for, and what is said when it is missing or no good."""
 
+import importlib.metadata
 import os
 import pathlib
 import shutil
@@ -18,40 +19,40 @@ NAME = LIBMLXC.name
 
 # Registers; prints the error, or what a model gives; the host must be sound either way.
 REGISTER = """
-    import conftest, graphs, numpy as np, onnxruntime as ort
-    x = np.ones((2, 8), np.float32)
+import conftest, graphs, numpy as np, onnxruntime as ort
+x = np.ones((2, 8), np.float32)
+try:
+    conftest.register()
+except Exception as error:
+    print("refused:", error)
+    assert not conftest.devices()
+    # Nothing stays registered under the name.
     try:
-        conftest.register()
-    except Exception as error:
-        print("refused:", error)
-        assert not conftest.devices()
-        # Nothing stays registered under the name.
-        try:
-            ort.unregister_execution_provider_library("mlx")
-        except Exception:
-            pass
-        else:
-            raise AssertionError("a refused library was registered")
-        made = conftest.cpu_session(graphs.perceptron())
+        ort.unregister_execution_provider_library("mlx")
+    except Exception:
+        pass
     else:
-        made = conftest.session(graphs.perceptron(), conftest.devices(), whole=True)
-        print("registered")
-    conftest.close(made.run(None, {"x": x})[0], graphs.perceptron_of(x))
+        raise AssertionError("a refused library was registered")
+    made = conftest.cpu_session(graphs.perceptron())
+else:
+    made = conftest.session(graphs.perceptron(), conftest.devices(), whole=True)
+    print("registered")
+conftest.close(made.run(None, {"x": x})[0], graphs.perceptron_of(x))
 """
 
 
-def outcome(**env):
-    """What registration says in a process whose environment names no libmlxc, but for `env`."""
+def outcome(first="", **env):
+    """What registration says after `first`, in a process whose environment names no libmlxc, but for `env`."""
     clean = {"ONNXRUNTIME_EP_MLX_LIBMLXC": None, "ONNXRUNTIME_EP_MLX_ALLOW_UNTESTED": None}
     clean |= {"LD_LIBRARY_PATH": None, "DYLD_LIBRARY_PATH": None}
-    done = run_child(REGISTER, env=clean | env)
+    done = run_child(first + REGISTER, env=clean | env)
     # All that is printed comes from this script: the library itself writes nothing.
     assert done.stdout.count("\n") == 1 or done.stdout.startswith("refused:"), done.stdout
     return done.stdout
 
 
-def refusal(**env):
-    said = outcome(**env)
+def refusal(first="", **env):
+    said = outcome(first, **env)
     assert said.startswith("refused:") and "MLX EP: " in said and "To fix: " in said, said
     return said
 
@@ -116,13 +117,9 @@ def test_a_folder_with_a_space_and_a_letter_beyond_ascii(tmp_path):
 
 def python_mlx():
     """The folder of Python's `mlx` package, of a version that is not the EP's."""
-    mlx = pytest.importorskip("importlib.metadata")
-    try:
-        version = mlx.version("mlx")
-    except mlx.PackageNotFoundError:
-        pytest.fail("the Python package mlx is missing: install tests/requirements.txt")
-    assert not version.startswith("0.32."), "this test wants another MLX than the EP's"
-    return pathlib.Path(mlx.distribution("mlx").locate_file("mlx"))
+    found = importlib.metadata.distribution("mlx")
+    assert not found.version.startswith("0.32."), "these tests want another MLX than the EP's"
+    return pathlib.Path(found.locate_file("mlx"))
 
 
 OTHER_MLX = """
@@ -153,11 +150,17 @@ def test_another_mlx_of_python_in_the_process(order):
 
 
 @pytest.mark.skipif(ON_MAC, reason="the message is that of the Linux loader")
-def test_an_mlx_of_another_version_is_named(tmp_path):
-    """Symbols that the libmlx in the process does not have: the message says which libmlx that is."""
+def test_a_libmlx_of_another_version_in_the_process_is_named(tmp_path):
+    """The loader gives libmlxc the libmlx that is there, which lacks symbols: the message says which one that is."""
     folder = tmp_path / "lib"
     shutil.copytree(LIBMLXC.parent, folder)
     (theirs,) = python_mlx().rglob("libmlx.so")
-    shutil.copy(theirs, folder / "libmlx_ep.so")
-    said = refusal(ONNXRUNTIME_EP_MLX_LIBMLXC=folder / NAME, LD_LIBRARY_PATH=theirs.parent)
-    assert "undefined symbol" in said, said
+    there = folder / "libmlx_ep.so"
+    shutil.copy(theirs, there)
+    (their_blas,) = theirs.parents[2].glob("mlx_cpu.libs")
+    said = refusal(
+        f"import ctypes\nctypes.CDLL({str(there)!r})\n",
+        ONNXRUNTIME_EP_MLX_LIBMLXC=folder / NAME,
+        LD_LIBRARY_PATH=their_blas,
+    )
+    assert "undefined symbol" in said and str(there) in said, said

@@ -6,7 +6,8 @@ import pathlib
 import numpy as np
 import onnx
 import pytest
-from conftest import EP, MINOR, ROOT, assigned, close, cpu_session, session
+from conftest import MINOR, ROOT, assigned, close, cpu_session, on_cpu, session
+from PIL import Image, ImageDraw, ImageFont
 
 FETCHED = pathlib.Path(os.environ.get("MLX_EP_TEST_MODELS", "run scripts/fetch-models.sh"))
 KEPT = ROOT / "tests/models"
@@ -14,6 +15,19 @@ KEPT = ROOT / "tests/models"
 
 def image(shape, seed):
     return np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32)
+
+
+def writing(batch, height, width, size):
+    """Dark text on a light ground, scaled as the OCR models want it: noise makes their outputs all but zero."""
+    font = ImageFont.load_default(size)
+    pictures = []
+    for number in range(batch):
+        picture = Image.new("RGB", (width, height), (240, 236, 230))
+        draw = ImageDraw.Draw(picture)
+        for line, top in enumerate(range(4, height - size, 2 * size)):
+            draw.text((6 + 3 * number, top), f"Line {line + number} reads well", fill=(20, 20, 40), font=font)
+        pictures.append(np.asarray(picture, np.float32).transpose(2, 0, 1) / 127.5 - 1)
+    return np.stack(pictures)
 
 
 def tokens(batch, length, vocabulary, seed=0):
@@ -47,7 +61,7 @@ MODELS = {
     ),
     "resnet18": (
         FETCHED / "resnet18/combined_resnet18_benign_plus_malimg.onnx",
-        [{"input": image((1, 3, 224, 224), 1)}],
+        [{"input": image((n, 3, 224, 224), n)} for n in (1, 2)],
     ),
     "nudenet": (
         FETCHED / "nudenet/320n.onnx",
@@ -55,50 +69,40 @@ MODELS = {
     ),
     "ocr_det": (
         FETCHED / "rapidocr/PP-OCRv6_det_small.onnx",
-        [{"x": image(s, 2)} for s in ((1, 3, 160, 320), (1, 3, 96, 64))],
+        [{"x": writing(*s, size=18)} for s in ((1, 160, 320), (2, 96, 192), (1, 160, 320))],
     ),
     "ocr_rec": (
         FETCHED / "rapidocr/PP-OCRv6_rec_small.onnx",
-        [{"x": image(s, 3)} for s in ((1, 3, 48, 320), (2, 3, 48, 200))],
+        [{"x": writing(*s, size=32)} for s in ((1, 48, 320), (2, 48, 200), (1, 48, 96))],
     ),
-    "vit_tiny": (KEPT / "vit_tiny/model.onnx", [{"pixel_values": image((n, 3, 224, 224), n)} for n in (1,)]),
+    "vit_tiny": (KEPT / "vit_tiny/model.onnx", [{"x": image((1, 3, 224, 224), seed)} for seed in (1, 2)]),
     "bert": (KEPT / "bert/model.onnx", [bert(1, 8), bert(2, 16), bert(1, 8)]),
-    "whisper_encoder": (KEPT / "whisper/encoder_model.onnx", [{"input_features": image((1, 80, 3000), 4)}]),
+    "whisper_encoder": (
+        KEPT / "whisper/encoder_model.onnx",
+        [{"input_features": image((n, 80, 3000), n)} for n in (1, 2)],
+    ),
 }
-
-
-def feeds_of(made, feeds):
-    """Feeds under the model's own input names and shapes, where the table above names only one input."""
-    names = [i.name for i in made.get_inputs()]
-    return feeds if set(feeds) == set(names) else dict(zip(names, feeds.values(), strict=True))
 
 
 def in_two(path):
     """The model with one value in its middle sent through a sequence: two nodes that only the CPU EP runs."""
     model = onnx.load(str(path))
     graph = model.graph
-    constant = {i.name for i in graph.initializer}
-    outputs = {o.name for o in graph.output}
-    # Values that the graph's data flows through: their removal separates inputs from outputs of the graph.
-    fed = {i.name for i in graph.input} - constant
-    live = set(fed)
-    cuts = []
-    last_use = {}
-    for position, node in enumerate(graph.node):
-        for name in node.input:
-            last_use[name] = position
-    for position, node in enumerate(graph.node):
-        if any(name in live for name in node.input):
-            live.update(node.output)
-        open_values = [v for v in live if last_use.get(v, -1) > position and v not in constant]
-        if len(open_values) == 1 and open_values[0] in node.output and open_values[0] not in outputs:
-            cuts.append((position, open_values[0]))
+    # What is computed from the inputs, and where it is read last.
+    live = {i.name for i in graph.input} - {i.name for i in graph.initializer}
+    last_use = {name: position for position, node in enumerate(graph.node) for name in node.input}
     middle = len(graph.node) // 2
-    if cuts:
-        position, cut = min(cuts, key=lambda c: abs(c[0] - middle))
-    else:
-        position = next(p for p in range(middle, len(graph.node)) if graph.node[p].op_type in ("Add", "Mul", "MatMul", "Conv"))
-        cut = graph.node[position].output[0]
+    best = None
+    for position, node in enumerate(graph.node):
+        if live.intersection(node.input):
+            live.update(node.output)
+        # The fewest values that pass by, then the nearest to the middle, within the middle half.
+        passing = [v for v in live if last_use.get(v, -1) > position]
+        if middle // 2 < position < middle + middle // 2 and node.output[0] in passing:
+            rank = (len(passing), abs(position - middle))
+            best = min(best or (rank, position), (rank, position))
+    position = best[1]
+    cut = graph.node[position].output[0]
     for node in list(graph.node)[position + 1 :]:
         for index, name in enumerate(node.input):
             if name == cut:
@@ -131,12 +135,13 @@ def top_is_clear(values):
 @pytest.mark.parametrize("name", MODELS)
 def test_whole(name, mlx):
     path, runs = MODELS[name]
-    made, reference = session(path, mlx, whole=True), cpu_session(path)
+    # Where the host can say which nodes were left, the failure names them.
+    made, reference = session(path, mlx, whole=MINOR < 24), cpu_session(path)
     if MINOR >= 24:
-        counts, partitions = assigned(made)
-        assert set(counts) == {EP} and partitions == 1, counts
+        assert on_cpu(made) == []
+        assert assigned(made)[1] == 1
     for feeds in runs:
-        agree(made, reference, feeds_of(made, feeds))
+        agree(made, reference, feeds)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -146,7 +151,7 @@ def test_in_two_partitions(name, mlx, tmp_path):
     onnx.save(in_two(path), str(cut))
     made, reference = session(cut, mlx), cpu_session(cut)
     if MINOR >= 24:
-        counts, partitions = assigned(made)
-        assert partitions >= 2 and counts["CPUExecutionProvider"] == 2, counts
+        assert on_cpu(made) == ["SequenceAt", "SequenceConstruct"]
+        assert assigned(made)[1] >= 2
     for feeds in runs:
-        agree(made, reference, feeds_of(made, feeds))
+        agree(made, reference, feeds)

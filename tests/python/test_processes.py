@@ -183,9 +183,8 @@ def in_fork(work, seconds=30):
             import traceback
             traceback.print_exc()
             os._exit(1)
-        # The ordinary end of a process, with all that runs at exit.
-        import ctypes
-        ctypes.CDLL(None).exit(0)
+        # Not the ordinary end: ONNX Runtime hangs or aborts there in a forked process, with its CPU EP alone too.
+        os._exit(0)
     import time
     for _ in range(seconds * 100):
         done, status = os.waitpid(pid, os.WNOHANG)

@@ -26,6 +26,8 @@ pub(crate) struct Emit {
     pub(super) generation: usize,
     main: mlx_stream,
     cpu: mlx_stream,
+    /// Bytes beyond which no array is made.
+    memory_limit: usize,
     _thread_bound: PhantomData<*const ()>,
 }
 
@@ -47,6 +49,10 @@ impl Emit {
         if cpu.ctx.is_null() || main.ctx.is_null() {
             return Err(failure("mlx_default_stream_new"));
         }
+        let mut memory_limit = 0;
+        // SAFETY: the out parameter is a live integer.
+        let code = unsafe { mlx.mlx_get_memory_limit(&raw mut memory_limit) };
+        check("mlx_get_memory_limit", code)?;
         Ok(Self {
             mlx,
             runtime,
@@ -54,6 +60,11 @@ impl Emit {
             generation,
             main,
             cpu,
+            memory_limit: if memory_limit == 0 {
+                usize::MAX
+            } else {
+                memory_limit
+            },
             _thread_bound: PhantomData,
         })
     }
@@ -84,7 +95,23 @@ impl Emit {
             return Err(failure(call));
         }
         // SAFETY: the call succeeded and gave us the only handle.
-        unsafe { Array::from_raw(self.mlx, out, call) }
+        let array = unsafe { Array::from_raw(self.mlx, out, call) }?;
+        // MLX's CPU device does not look at what its allocation returns.
+        let bytes = array.byte_len();
+        if bytes > self.memory_limit {
+            return Err(self.too_large(call, bytes));
+        }
+        Ok(array)
+    }
+
+    #[cold]
+    fn too_large(&self, call: &str, bytes: usize) -> Error {
+        let gib = |bytes: usize| bytes >> 30;
+        let (wanted, limit) = (gib(bytes), gib(self.memory_limit));
+        Error::invalid(format!(
+            "{call} would make an array of {wanted} GiB, more than the memory limit of {limit} GiB; \
+             run with smaller shapes"
+        ))
     }
 
     /// The arrays that `f` writes.
@@ -103,7 +130,12 @@ impl Emit {
     }
 
     /// An array over a copy of row-major little-endian bytes.
-    pub(crate) fn from_bytes(&self, dtype: DType, dims: &[usize], bytes: &[u8]) -> Result<Array> {
+    pub(crate) fn array_from_bytes(
+        &self,
+        dtype: DType,
+        dims: &[usize],
+        bytes: &[u8],
+    ) -> Result<Array> {
         let shape = shape_of(dims)?;
         let expected = dtype.byte_size(dims.iter().product());
         if bytes.len() != expected {
@@ -124,13 +156,13 @@ impl Emit {
 
     /// A rank-0 array of a float type.
     pub(crate) fn float(&self, value: f64, dtype: DType) -> Result<Array> {
-        self.from_bytes(dtype, &[], &float_bytes(value, dtype))
+        self.array_from_bytes(dtype, &[], &float_bytes(value, dtype))
     }
 
     /// A rank-0 array of an integer type or bool.
     pub(crate) fn int(&self, value: i64, dtype: DType) -> Result<Array> {
         let width = dtype.byte_size(1);
-        self.from_bytes(dtype, &[], &value.to_le_bytes()[..width])
+        self.array_from_bytes(dtype, &[], &value.to_le_bytes()[..width])
     }
 
     /// A rank-0 array of any type; integers take the integral part.

@@ -296,14 +296,17 @@ impl Emit {
     /// Upper (`upper`) or lower triangle of the last two axes, zero elsewhere.
     pub(crate) fn triangle(&self, a: &Array, k: i32, upper: bool) -> Result<Array> {
         let s = self.stream(&[a]);
-        // SAFETY: `a` is a live array, `s` a stream of this thread, and the out parameter is the empty handle.
-        self.make("mlx_tril", |out| unsafe {
-            if upper {
+        if upper {
+            // SAFETY: `a` is a live array, `s` a stream of this thread, and the out parameter is the empty handle.
+            self.make("mlx_triu", |out| unsafe {
                 self.mlx.mlx_triu(out, a.raw(), k, s)
-            } else {
+            })
+        } else {
+            // SAFETY: `a` is a live array, `s` a stream of this thread, and the out parameter is the empty handle.
+            self.make("mlx_tril", |out| unsafe {
                 self.mlx.mlx_tril(out, a.raw(), k, s)
-            }
-        })
+            })
+        }
     }
 
     /// Repeats each element along an axis.

@@ -48,10 +48,17 @@ fn divide(cx: &Emit, a: &Array, b: &Array) -> Result<Array> {
     if a.dtype().is_float() {
         return cx.divide(a, b);
     }
-    // Integer division by zero traps on CPUs; its result is undefined in ONNX.
-    let zero = cx.int(0, b.dtype())?;
-    let divisor = cx.select(&cx.equal(b, &zero)?, &cx.int(1, b.dtype())?, b)?;
-    cx.floor_divide(a, &divisor)
+    cx.floor_divide(a, &nonzero(cx, b)?)
+}
+
+/// An integer divisor with 1 for 0: division by zero traps on CPUs, and its result is undefined in ONNX.
+pub(super) fn nonzero(cx: &Emit, divisor: &Array) -> Result<Array> {
+    let zero = cx.int(0, divisor.dtype())?;
+    cx.select(
+        &cx.equal(divisor, &zero)?,
+        &cx.int(1, divisor.dtype())?,
+        divisor,
+    )
 }
 
 /// Opset 1 to 6: the second input is broadcast to the first from `axis` on, and only if `broadcast` says so.

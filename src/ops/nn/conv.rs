@@ -77,7 +77,7 @@ fn is_channel_last(cx: &Emit, dtype: DType, kernel: &[usize], groups: usize) -> 
 
 /// One value per channel, to be broadcast to `y`.
 pub(super) fn per_channel(cx: &Emit, values: &Array, y: &Array) -> Result<Array> {
-    if values.size() != y.dim(1) {
+    if y.rank() < 2 || values.size() != y.dim(1) {
         return Err(Error::invalid(format!(
             "{} values are given for {} channels",
             values.size(),
@@ -475,8 +475,8 @@ mod tests {
             let (x, w) = (data(DType::F32, form.x), data(DType::F32, form.w));
             let (dims, bytes) = on_thread(|thread| {
                 let cx = thread.emit(DeviceKind::Cpu)?;
-                let x = cx.from_bytes(x.dtype, &x.dims, &x.bytes)?;
-                let w = cx.from_bytes(w.dtype, &w.dims, &w.bytes)?;
+                let x = cx.array_from_bytes(x.dtype, &x.dims, &x.bytes)?;
+                let w = cx.array_from_bytes(w.dtype, &w.dims, &w.bytes)?;
                 let w = cx.transpose(&w, &channel_last(w.rank()))?;
                 let y = with_kernel(cx, &x, &w, &axes, form.groups)?;
                 Ok((y.dims(), cx.read_bytes(&y)?))

@@ -165,7 +165,7 @@ impl Program {
         };
         on_thread(|thread| {
             let cx = thread.emit(kind)?;
-            let plain = cx.from_bytes(dtype, &constant.dims, &bytes)?;
+            let plain = cx.array_from_bytes(dtype, &constant.dims, &bytes)?;
             let mut made = weights.made.get_or_default(thread)?.borrow_mut();
             for layout in &wanted {
                 let array = match layout {
@@ -239,7 +239,8 @@ impl Program {
                 .flatten()
                 .map(|s| self.constant_bytes(state, *s))
                 .sum();
-            if made > MAX_FOLDED_BYTES.max(from) {
+            // A step without inputs holds what it makes.
+            if made > MAX_FOLDED_BYTES.max(from) && !step.inputs.is_empty() {
                 live.push(index);
                 continue;
             }

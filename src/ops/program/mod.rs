@@ -2,6 +2,8 @@
 mod key;
 mod load;
 mod run;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use load::{Loaded, Weights};
 

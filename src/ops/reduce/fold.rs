@@ -241,13 +241,15 @@ fn reduced_dims(dims: &[usize], axes: &[usize], keep: bool) -> Vec<usize> {
     }
 }
 
+type Combine<T> = fn(T, T) -> T;
+
 /// Sum, Prod, Max and Min of small tensors.
 fn host_fold(a: &HostTensor, fold: Fold, axes: &[usize], keep: bool) -> Option<HostTensor> {
     // Host integers are signed.
     if a.dtype() == DType::U64 && matches!(fold, Fold::Max | Fold::Min) {
         return None;
     }
-    let (ints, floats): (fn(i64, i64) -> i64, fn(f64, f64) -> f64) = match fold {
+    let (ints, floats): (Combine<i64>, Combine<f64>) = match fold {
         Fold::Sum => (i64::wrapping_add, |a, b| a + b),
         Fold::Prod => (i64::wrapping_mul, |a, b| a * b),
         Fold::Max => (i64::max, |a, b| if a.is_nan() || a > b { a } else { b }),

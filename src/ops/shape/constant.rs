@@ -30,7 +30,8 @@ fn constant(node: &NodeRef<'_>) -> Planned {
 
 fn known(value: HostTensor) -> Planned {
     let on_host = value.clone();
-    let plan = lower(move |cx, _| cx.from_bytes(value.dtype(), value.dims(), &value.to_bytes()))?;
+    let plan =
+        lower(move |cx, _| cx.array_from_bytes(value.dtype(), value.dims(), &value.to_bytes()))?;
     Ok(plan.or_host(move |_| Ok(Some(vec![on_host.clone()]))))
 }
 
@@ -45,7 +46,7 @@ fn tensor(node: &NodeRef<'_>) -> Planned {
         return known(small);
     }
     let value = value.clone();
-    lower(move |cx, _| cx.from_bytes(value.dtype, &value.dims, &value.bytes))
+    lower(move |cx, _| cx.array_from_bytes(value.dtype, &value.dims, &value.bytes))
 }
 
 fn of_shape(node: &NodeRef<'_>) -> Planned {
@@ -58,11 +59,11 @@ fn of_shape(node: &NodeRef<'_>) -> Planned {
     };
     let on_host = value.clone();
     let plan = lower(move |cx, x| {
-        let scalar = cx.from_bytes(value.dtype(), &[], &value.to_bytes())?;
+        let scalar = cx.array_from_bytes(value.dtype(), &[], &value.to_bytes())?;
         cx.full(&dims(x.ints(0)?)?, &scalar)
     })?;
     Ok(plan.reads(&[0]).or_host(move |h| {
-        let Some(shape) = h[0].and_then(HostTensor::as_ints) else {
+        let Some(shape) = grid::first(h).and_then(HostTensor::as_ints) else {
             return Ok(None);
         };
         let dims = dims(shape)?;

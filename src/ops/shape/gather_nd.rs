@@ -4,6 +4,7 @@ use crate::ops::{NodeRef, OpDef, Planned, index, lower, op};
 
 pub(in crate::ops) const OPS: &[OpDef] = &[
     op!("GatherND", 11..=11, [ANY, I64], |_| gather_nd(0)),
+    op!(MICROSOFT "GatherND", 1.., [ANY, INDEX], |_| gather_nd(0)),
     op!("GatherND", 12.., [ANY, I64], |node: &NodeRef<'_>| {
         match usize::try_from(node.int_or("batch_dims", 0)?) {
             Ok(batch_dims) => gather_nd(batch_dims),
@@ -60,7 +61,7 @@ impl<'a> Form<'a> {
             let (width, tuples) = indices.split_last()?;
             let (batch, inner) = data.split_at_checked(batch_dims)?;
             let (indexed, rest) = inner.split_at_checked(*width)?;
-            let fits = *width > 0 && tuples.get(..batch_dims)? == batch;
+            let fits = tuples.get(..batch_dims)? == batch;
             fits.then_some(Self {
                 batch,
                 indexed,
@@ -113,8 +114,21 @@ mod tests {
         assert_eq!(out, (vec![2, 2], vec![4, 5, 6, 7]));
         let out = run(0, cube(), i64s(&[3], &[1, 1, 1]));
         assert_eq!(out, (vec![], vec![7]));
+        let out = run(0, cube(), i64s(&[2, 0], &[]));
+        assert_eq!(out, (vec![2, 2, 2, 2], (0..8).chain(0..8).collect()));
         let out = run(0, cube(), i64s(&[0, 2], &[]));
         assert_eq!(out, (vec![0, 2], vec![]));
+    }
+
+    #[test]
+    fn the_contrib_form_takes_both_index_types() {
+        for dtype in [DType::I32, DType::I64] {
+            let case = Case::new("GatherND", 1)
+                .domain("com.microsoft")
+                .input(cube());
+            let out = case.input(ints(dtype, &[1, 2], &[-1, 0])).run();
+            assert_eq!((out[0].dims(), out[0].ints()), (&[1, 2][..], vec![4, 5]));
+        }
     }
 
     #[test]
@@ -145,7 +159,7 @@ mod tests {
         for (batch_dims, dims) in [
             (0, &[][..]),
             (0, &[4]),
-            (0, &[2, 0]),
+            (0, &[2, 4]),
             (1, &[3, 1]),
             (3, &[2, 2, 2, 1]),
         ] {

@@ -22,17 +22,22 @@ pub(super) fn pick(t: &HostTensor, indices: &[Vec<usize>]) -> Option<HostTensor>
     Some(t.pick(dims, positions.into_iter()))
 }
 
-/// Whether a host tensor can have these dimensions.
+/// Whether a host tensor may have these dimensions. Those of an empty one count too: its axes are walked.
 pub(super) fn fits(dims: &[usize]) -> bool {
     let size = dims
         .iter()
-        .try_fold(1usize, |size, dim| size.checked_mul(*dim));
+        .try_fold(1usize, |size, dim| size.checked_mul((*dim).max(1)));
     size.is_some_and(|size| size <= HostTensor::MAX_ELEMENTS)
 }
 
-/// All indices of every axis.
-pub(super) fn whole(dims: &[usize]) -> Vec<Vec<usize>> {
-    dims.iter().map(|dim| (0..*dim).collect()).collect()
+/// All indices of every axis; `None` for dimensions that do not fit.
+pub(super) fn whole(dims: &[usize]) -> Option<Vec<Vec<usize>>> {
+    fits(dims).then(|| dims.iter().map(|dim| (0..*dim).collect()).collect())
+}
+
+/// The first input, if it is given.
+pub(super) fn first<'a>(inputs: &[Option<&'a HostTensor>]) -> Option<&'a HostTensor> {
+    inputs.first().copied().flatten()
 }
 
 #[cfg(test)]
@@ -57,5 +62,7 @@ mod tests {
         let t = HostTensor::ints(DType::I64, vec![1], vec![7]);
         assert_eq!(pick(&t, &[vec![0; HostTensor::MAX_ELEMENTS + 1]]), None);
         assert!(!fits(&[usize::MAX, 2]));
+        assert!(!fits(&[1 << 40, 0]));
+        assert_eq!(whole(&[5000, 0]), None);
     }
 }

@@ -1,4 +1,5 @@
 //! Shape, Size and Identity.
+use super::grid;
 use crate::device::DType;
 use crate::ops::{HostTensor, NodeRef, OpDef, Planned, lower, op};
 
@@ -45,7 +46,7 @@ fn size() -> Planned {
 
 fn identity(_: &NodeRef<'_>) -> Planned {
     let plan = lower(|_, x| Ok(x.array(0)?.clone()))?;
-    Ok(plan.or_host(|h| Ok(h[0].map(|t| vec![t.clone()]))))
+    Ok(plan.or_host(|h| Ok(grid::first(h).map(|t| vec![t.clone()]))))
 }
 
 #[cfg(test)]
@@ -97,12 +98,15 @@ mod tests {
 
     #[test]
     fn size_counts_elements() {
-        for (dims, count) in [(&[2, 3][..], 6), (&[], 1), (&[4, 0], 0)] {
+        for (dims, count) in [(&[2, 3][..], 6usize), (&[], 1), (&[4, 0], 0)] {
             let out = Case::new("Size", 13)
-                .input(ints(DType::Bool, dims, &vec![1; count as usize]))
+                .input(ints(DType::Bool, dims, &vec![1; count]))
                 .output(DType::I64)
                 .run();
-            assert_eq!((out[0].dims(), out[0].ints()), (&[][..], vec![count]));
+            assert_eq!(
+                (out[0].dims(), out[0].ints()),
+                (&[][..], vec![i64::try_from(count).unwrap()])
+            );
         }
     }
 

@@ -170,10 +170,10 @@ mod tests {
     use crate::device::DType;
     use crate::error::Result;
     use crate::ops::Reject;
-    use crate::ops::testing::{Case, f32s, floats, i64s, ints};
+    use crate::ops::testing::{Case, Data, floats, i64s, ints};
 
     /// The same range with known and with unknown bounds.
-    fn run(make: impl Fn(f64) -> crate::ops::testing::Data, numbers: [f64; 3]) -> Result<Vec<f64>> {
+    fn run<T: Copy>(make: impl Fn(T) -> Data, numbers: [T; 3]) -> Result<Vec<f64>> {
         let case = |constant| {
             let case = numbers.iter().fold(Case::new("Range", 11), |case, v| {
                 case.given(constant, make(*v))
@@ -188,13 +188,13 @@ mod tests {
     #[test]
     fn integers_of_every_width() {
         for dtype in [DType::I16, DType::I32, DType::I64] {
-            let range = |numbers| run(|v| ints(dtype, &[], &[v as i64]), numbers);
-            assert_eq!(range([10.0, 0.0, -3.0]).unwrap(), [10.0, 7.0, 4.0, 1.0]);
-            assert_eq!(range([0.0, 5.0, 2.0]).unwrap(), [0.0, 2.0, 4.0]);
-            assert_eq!(range([0.0, 4.0, 2.0]).unwrap(), [0.0, 2.0]);
-            assert_eq!(range([3.0, 3.0, 1.0]).unwrap(), [0.0; 0]);
-            assert_eq!(range([3.0, 0.0, 1.0]).unwrap(), [0.0; 0]);
-            assert!(range([0.0, 1.0, 0.0]).is_err());
+            let range = |numbers| run(|v| ints(dtype, &[], &[v]), numbers);
+            assert_eq!(range([10, 0, -3]).unwrap(), [10.0, 7.0, 4.0, 1.0]);
+            assert_eq!(range([0, 5, 2]).unwrap(), [0.0, 2.0, 4.0]);
+            assert_eq!(range([0, 4, 2]).unwrap(), [0.0, 2.0]);
+            assert_eq!(range([3, 3, 1]).unwrap(), [0.0; 0]);
+            assert_eq!(range([3, 0, 1]).unwrap(), [0.0; 0]);
+            assert!(range([0, 1, 0]).is_err());
         }
     }
 
@@ -231,7 +231,7 @@ mod tests {
             assert!(range([0.0, f64::INFINITY, 1.0]).is_err());
             assert!(range([0.0, f64::NAN, 1.0]).is_err());
         }
-        let found = run(|v| f32s(&[], &[v as f32]), [0.0, 1.0, 0.1]).unwrap();
+        let found = run(|v| floats(DType::F32, &[], &[v]), [0.0, 1.0, 0.1]).unwrap();
         assert_eq!(found.len(), 10);
     }
 

@@ -1,4 +1,5 @@
 //! Reshape and Flatten.
+use super::grid;
 use crate::error::{Error, Result};
 use crate::ops::{NodeRef, OpDef, Planned, Reject, lower, op};
 
@@ -73,7 +74,7 @@ fn target(dims: &[usize], shape: &[i64], allow_zero: bool) -> Result<Vec<usize>>
         if known == 0 {
             return fail("-1 beside a dimension of 0 can be anything");
         }
-        if size % known != 0 {
+        if !size.is_multiple_of(known) {
             return fail("the element counts differ");
         }
         out[axis] = size / known;
@@ -87,7 +88,7 @@ fn flatten(node: &NodeRef<'_>) -> Planned {
     let axis = node.int_or("axis", 1)?;
     let plan = lower(move |cx, x| cx.reshape(x.array(0)?, &flat(x.dims(0)?, axis)?))?;
     Ok(plan.or_host(move |h| {
-        let Some(data) = h[0] else {
+        let Some(data) = grid::first(h) else {
             return Ok(None);
         };
         Ok(Some(vec![data.with_dims(flat(data.dims(), axis)?)]))

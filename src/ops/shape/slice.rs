@@ -18,11 +18,11 @@ fn by_attributes(node: &NodeRef<'_>) -> Planned {
     };
     let (starts, ends) = (list("starts")?, list("ends")?);
     let axes = node.ints("axes")?.map(<[i64]>::to_vec);
-    let request = move |dims: &[usize]| cuts(dims, &starts, &ends, axes.as_deref(), None);
+    let request = move |dims: &[usize]| cuts(dims, &starts, &ends, axes.as_deref(), None, false);
     let request = std::sync::Arc::new(request);
     let on_host = request.clone();
     let plan = lower(move |cx, x| slice(cx, x.array(0)?, &request(x.dims(0)?)?))?;
-    Ok(plan.or_host(move |h| match h[0] {
+    Ok(plan.or_host(move |h| match grid::first(h) {
         Some(data) => Ok(pick(data, &on_host(data.dims())?)),
         None => Ok(None),
     }))
@@ -33,21 +33,22 @@ fn by_inputs(node: &NodeRef<'_>) -> Planned {
         return Err(Reject::Arity(node.input_count()));
     }
     let reads: Vec<_> = (1..5).filter(|input| node.has_input(*input)).collect();
-    let plan = lower(|cx, x| {
+    // In opset 10 the largest number stands for the end in either direction, later only in the forward one.
+    let endless = node.opset() == 10;
+    let plan = lower(move |cx, x| {
         let optional = |input| x.has(input).then(|| x.ints(input)).transpose();
         let (starts, ends) = (x.ints(1)?, x.ints(2)?);
-        let cuts = cuts(x.dims(0)?, starts, ends, optional(3)?, optional(4)?)?;
+        let (axes, steps) = (optional(3)?, optional(4)?);
+        let cuts = cuts(x.dims(0)?, starts, ends, axes, steps, endless)?;
         slice(cx, x.array(0)?, &cuts)
     })?;
-    Ok(plan.reads(&reads).or_host(|h| {
+    Ok(plan.reads(&reads).or_host(move |h| {
         let ints = |input: usize| h.get(input).copied().flatten()?.as_ints();
-        let (Some(data), Some(starts), Some(ends)) = (h[0], ints(1), ints(2)) else {
+        let (Some(data), Some(starts), Some(ends)) = (grid::first(h), ints(1), ints(2)) else {
             return Ok(None);
         };
-        Ok(pick(
-            data,
-            &cuts(data.dims(), starts, ends, ints(3), ints(4))?,
-        ))
+        let cuts = cuts(data.dims(), starts, ends, ints(3), ints(4), endless)?;
+        Ok(pick(data, &cuts))
     }))
 }
 
@@ -66,6 +67,7 @@ fn cuts(
     ends: &[i64],
     axes: Option<&[i64]>,
     steps: Option<&[i64]>,
+    endless: bool,
 ) -> Result<Vec<Cut>> {
     let count = starts.len();
     let fits = |list: Option<&[i64]>| list.is_none_or(|list| list.len() == count);
@@ -97,7 +99,13 @@ fn cuts(
         if step == 0 {
             return Err(Error::invalid("a step of 0 takes no direction"));
         }
-        out[axis] = cut(out[axis].count, starts[i], ends[i], step);
+        let largest = ends[i] == i64::MAX || ends[i] == i64::from(i32::MAX);
+        let end = if endless && step < 0 && largest {
+            i64::MIN
+        } else {
+            ends[i]
+        };
+        out[axis] = cut(out[axis].count, starts[i], end, step);
     }
     Ok(out)
 }
@@ -163,6 +171,9 @@ fn slice(cx: &Emit, a: &Array, cuts: &[Cut]) -> Result<Array> {
 }
 
 fn pick(t: &HostTensor, cuts: &[Cut]) -> Option<Vec<HostTensor>> {
+    if !grid::fits(t.dims()) {
+        return None;
+    }
     let index = |cut: &Cut, i: i64| usize::try_from(cut.start + i * cut.step).unwrap_or(0);
     let indices = |cut: &Cut| (0..cut.count).map(|i| index(cut, i)).collect();
     let indices: Vec<_> = cuts.iter().map(indices).collect();
@@ -217,6 +228,25 @@ mod tests {
         assert_eq!(line(5, 4, i64::MIN, i64::MIN), [4]);
         assert_eq!(line(0, -1, i64::MIN, -1), [0i64; 0]);
         assert_eq!(line(1, 0, -2, -1), [0]);
+    }
+
+    #[test]
+    fn the_largest_end_of_opset_10_is_open_in_both_directions() {
+        for constant in [false, true] {
+            for end in [i64::MAX, i64::from(i32::MAX)] {
+                let run = |opset, step| {
+                    let case = Case::new("Slice", opset).given(constant, i64s(&[3], &[0, 1, 2]));
+                    let bounds = [1, end, 0, step];
+                    let case = bounds
+                        .iter()
+                        .fold(case, |case, v| case.given(constant, i64s(&[1], &[*v])));
+                    case.run()[0].ints()
+                };
+                assert_eq!(run(10, -1), [1, 0]);
+                assert_eq!(run(10, 1), [1, 2]);
+                assert_eq!(run(11, -1), [0i64; 0]);
+            }
+        }
     }
 
     fn grid() -> Data {

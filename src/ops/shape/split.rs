@@ -64,14 +64,14 @@ fn split(node: &NodeRef<'_>) -> Planned {
         Ok(outputs)
     })?;
     Ok(plan.reads(reads).or_host(move |h| {
-        let Some(data) = h[0] else {
+        let Some(data) = grid::first(h) else {
             return Ok(None);
         };
         let axis = ops::axis(axis, data.rank())?;
         let given = h.get(1).copied().flatten();
         let parts = parts(&on_host, given, data.dims()[axis], count)?;
         let part = |[from, to]: &[usize; 2]| {
-            let mut indices = grid::whole(data.dims());
+            let mut indices = grid::whole(data.dims())?;
             indices[axis] = (*from..*to).collect();
             grid::pick(data, &indices)
         };
@@ -92,7 +92,7 @@ fn parts(
         )))
     };
     let lengths = match sizes {
-        Sizes::Equal if size % count != 0 => {
+        Sizes::Equal if !size.is_multiple_of(count) => {
             return fail("they would not be equal, give their sizes".into());
         }
         Sizes::Equal => vec![size / count; count],

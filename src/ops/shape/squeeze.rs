@@ -1,4 +1,5 @@
 //! Squeeze and Unsqueeze.
+use super::grid;
 use crate::error::{Error, Result};
 use crate::ops::{self, HostTensor, Inputs, NodeRef, OpDef, Planned, Reject, lower, op};
 
@@ -20,6 +21,13 @@ pub(in crate::ops) const OPS: &[OpDef] = &[
         unsqueeze(Axes::Attribute(axes.to_vec()))
     }),
     op!("Unsqueeze", 13.., [ANY, I64], |node: &NodeRef<'_>| {
+        if node.has_input(1) {
+            unsqueeze(Axes::Input)
+        } else {
+            Err(Reject::Arity(node.input_count()))
+        }
+    }),
+    op!(MICROSOFT "ExpandDims", 1.., [ANY, I32], |node: &NodeRef<'_>| {
         if node.has_input(1) {
             unsqueeze(Axes::Input)
         } else {
@@ -69,7 +77,7 @@ fn squeeze(axes: Axes) -> Planned {
         }
     })?;
     Ok(plan.reads(reads).or_host(move |h| {
-        let (Some(data), Some(axes)) = (h[0], host_axes.on_host(h)) else {
+        let (Some(data), Some(axes)) = (grid::first(h), host_axes.on_host(h)) else {
             return Ok(None);
         };
         let drop = dropped(data.dims(), axes)?;
@@ -105,7 +113,7 @@ fn unsqueeze(axes: Axes) -> Planned {
         cx.expand_dims(a, &ops::axes(axes, a.rank() + axes.len())?)
     })?;
     Ok(plan.reads(reads).or_host(move |h| {
-        let (Some(data), Some(axes)) = (h[0], host_axes.on_host(h)) else {
+        let (Some(data), Some(axes)) = (grid::first(h), host_axes.on_host(h)) else {
             return Ok(None);
         };
         let mut dims = data.dims().to_vec();
@@ -184,6 +192,16 @@ mod tests {
         assert_eq!(run("Unsqueeze", &[4], Some(&[])).unwrap(), [4]);
         assert!(run("Unsqueeze", &[3], Some(&[2])).is_err());
         assert!(run("Unsqueeze", &[3], Some(&[0, -3])).is_err());
+    }
+
+    #[test]
+    fn the_contrib_form_inserts_one_axis() {
+        for constant in [false, true] {
+            let case = Case::new("ExpandDims", 1).domain("com.microsoft");
+            let case = case.given(constant, f32s(&[2, 3], &[0.0; 6]));
+            let out = case.given(constant, ints(DType::I32, &[], &[-1])).run();
+            assert_eq!(out[0].dims(), [2, 3, 1]);
+        }
     }
 
     #[test]

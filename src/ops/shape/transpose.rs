@@ -1,4 +1,5 @@
 //! Transpose.
+use super::grid;
 use crate::error::{Error, Result};
 use crate::ops::{HostTensor, NodeRef, OpDef, Planned, lower, op};
 
@@ -22,11 +23,11 @@ fn transpose(node: &NodeRef<'_>) -> Planned {
         cx.transpose(a, &order)
     })?;
     Ok(plan.or_host(move |h| {
-        let Some(data) = h[0] else {
+        let Some(data) = grid::first(h) else {
             return Ok(None);
         };
         let order = order(on_host.as_deref(), data.rank())?;
-        Ok(Some(vec![permuted(data, &order)]))
+        Ok(grid::fits(data.dims()).then(|| vec![permuted(data, &order)]))
     }))
 }
 
