@@ -21,22 +21,25 @@ pub(super) struct Decision {
     pub(super) refused: Vec<Option<Reject>>,
 }
 
-/// Plans every free node and clusters what can be planned.
-pub(super) fn decide(graph: &Graph, rules: Rules) -> Decision {
-    let plan = |id| ops::plan(graph, id).map(|_| ());
-    decide_with(graph, rules, plan)
+/// By node, why it cannot be planned; `None` for one that belongs to an execution provider already.
+pub(super) fn unplannable(graph: &Graph) -> Vec<Option<Reject>> {
+    unplannable_by(graph, |id| ops::plan(graph, id).map(|_| ()))
 }
 
-fn decide_with(
+fn unplannable_by(
     graph: &Graph,
-    rules: Rules,
     plan: impl Fn(NodeId) -> Result<(), Reject>,
-) -> Decision {
+) -> Vec<Option<Reject>> {
+    let refusal = |id| match graph.node(id).assigned {
+        None => plan(id).err(),
+        Some(_) => None,
+    };
+    graph.node_ids().map(refusal).collect()
+}
+
+/// Clusters the free nodes that can be planned; `refused` is what [`unplannable`] gave.
+pub(super) fn decide(graph: &Graph, rules: Rules, mut refused: Vec<Option<Reject>>) -> Decision {
     let free = |id: &NodeId| graph.node(*id).assigned.is_none();
-    let mut refused: Vec<_> = graph
-        .node_ids()
-        .map(|id| if free(&id) { plan(id).err() } else { None })
-        .collect();
     let refuse_rest = |refused: &mut Vec<Option<Reject>>, reason: &'static str| {
         for id in graph.node_ids().filter(free) {
             refused[id.index()].get_or_insert(Reject::Host(reason));
@@ -105,13 +108,14 @@ mod tests {
     }
 
     fn decide_chain(graph: &Graph, rules: Rules, refused: &[usize]) -> Decision {
-        decide_with(graph, rules, |id| {
+        let refused = unplannable_by(graph, |id| {
             if refused.contains(&id.index()) {
                 Err(Reject::Op)
             } else {
                 Ok(())
             }
-        })
+        });
+        decide(graph, rules, refused)
     }
 
     const F: DType = DType::F32;
@@ -121,7 +125,7 @@ mod tests {
     fn borders_are_not_planned() {
         let mut graph = chain(&[F, F, F]);
         graph.nodes[1].assigned = Some("CPUExecutionProvider".into());
-        let decision = decide_with(&graph, Rules::default(), |id| {
+        let refused = unplannable_by(&graph, |id| {
             assert_ne!(
                 id.index(),
                 1,
@@ -129,6 +133,7 @@ mod tests {
             );
             Ok(())
         });
+        let decision = decide(&graph, Rules::default(), refused);
         assert_eq!(decision.clusters, [[NodeId(0)], [NodeId(2)]]);
         assert_eq!(decision.refused, [None, None, None]);
     }

@@ -18,6 +18,7 @@ use crate::ops::{Program, Weights};
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// The first release in which nodes of more than one graph can be claimed, and in more than one pass.
 const CLAIMS_ADD_UP: Version = Version::new(24, 4);
@@ -106,8 +107,19 @@ impl Provider {
         if view.is_nested()? {
             return Ok(());
         }
+        let start = Instant::now();
         let imported = Imported::read(view, None)?;
-        let decision = claim::decide(&imported.graph, self.rules());
+        let read = start.elapsed();
+        let refused = claim::unplannable(&imported.graph);
+        let planned = start.elapsed();
+        let decision = claim::decide(&imported.graph, self.rules(), refused);
+        log::debug!(
+            "{} nodes: read in {} us, planned in {} us, partitioned in {} us",
+            imported.nodes.len(),
+            read.as_micros(),
+            (planned - read).as_micros(),
+            (start.elapsed() - planned).as_micros()
+        );
         for cluster in &decision.clusters {
             let nodes: Vec<_> = cluster
                 .iter()
@@ -138,16 +150,26 @@ impl Provider {
 
     /// Compiles one cluster, which `fused` replaces.
     fn compile(&self, view: GraphView<'_>, fused: NodeView<'_>) -> Result<Kernel> {
+        let start = Instant::now();
         let mut imported = Imported::read(view, Some(&self.keys))?;
         imported.order_boundary(fused)?;
+        let read = start.elapsed();
         let program = Program::new(&imported.graph).map_err(|(id, reject)| {
             let node = imported.graph.node(id);
             Error::internal(format!("was claimed and cannot be compiled: {reject}"))
                 .at(&node.op_type, &node.name)
         })?;
+        let planned = start.elapsed();
         let loaded = program.load(self.kind, &self.weights, &mut |id| {
             read_constant(&imported, id)
         })?;
+        log::debug!(
+            "{} nodes: read in {} us, planned in {} us, loaded in {} us",
+            imported.nodes.len(),
+            read.as_micros(),
+            (planned - read).as_micros(),
+            (start.elapsed() - planned).as_micros()
+        );
         self.placement()
             .fused(fused.name()?, imported.graph.nodes.len());
         Kernel::new(self.api, self.logger, &imported.graph, loaded)

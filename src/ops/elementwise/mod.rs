@@ -10,3 +10,17 @@ pub(super) mod compare;
 pub(super) mod power;
 pub(super) mod softmax;
 pub(super) mod unary;
+
+/// The rows of this family, by file.
+pub(super) const FAMILY: &[&[super::OpDef]] = &[
+    activation::OPS,
+    arith::OPS,
+    bitwise::OPS,
+    cast::OPS,
+    choose::OPS,
+    clip::OPS,
+    compare::OPS,
+    power::OPS,
+    softmax::OPS,
+    unary::OPS,
+];
