@@ -3,7 +3,7 @@
 # A failure inside $(...) ends the script too; the bash of macOS does not know this option.
 shopt -s inherit_errexit 2>/dev/null || :
 
-cache=${ONNXRUNTIME_EP_MLX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/onnxruntime-ep-mlx}
+cache=${MLX_EP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/onnxruntime-ep-mlx}
 # The scripts change folders, and what they print is used from others.
 case $cache in /*) ;; *) cache=$PWD/$cache ;; esac
 python=${PYTHON:-python3}

@@ -5,7 +5,7 @@
 #
 # MLX comes from its PyPI wheel, mlx-c's sources from the crates.io archive that carries them; both are pinned by
 # checksum and fetched with the pip and cargo clients. libmlxc is built with the system's C++ compiler.
-# The prefix may be moved. Without PREFIX it is made in the cache: ONNXRUNTIME_EP_MLX_CACHE, else
+# The prefix may be moved. Without PREFIX it is made in the cache: MLX_EP_CACHE, else
 # ~/.cache/onnxruntime-ep-mlx. --dry-run prints what would be done.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/cache.sh"

@@ -29,7 +29,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="MLX's CPU build
 def user_cache():
     """Where the scripts keep things without a setting, as they compute it."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ["HOME"], ".cache")
-    return pathlib.Path(os.environ.get("ONNXRUNTIME_EP_MLX_CACHE") or os.path.join(base, "onnxruntime-ep-mlx"))
+    return pathlib.Path(os.environ.get("MLX_EP_CACHE") or os.path.join(base, "onnxruntime-ep-mlx"))
 
 
 class Bench:
@@ -44,7 +44,7 @@ class Bench:
         # A caller may have put a folder of onnxruntime there.
         self.env.pop("PYTHONPATH", None)
         self.env |= {
-            "ONNXRUNTIME_EP_MLX_CACHE": str(self.cache),
+            "MLX_EP_CACHE": str(self.cache),
             "PYTHON": sys.executable,
             "PIP_NO_INDEX": "1",
             "PIP_CONFIG_FILE": os.devnull,

@@ -33,7 +33,7 @@ def fetch(tmp_path):
         fake = tmp_path / "python"
         fake.write_text(FAKE.format(behaviour=pip, wheel=wheel, python=sys.executable))
         fake.chmod(0o755)
-        env = dict(os.environ, ONNXRUNTIME_EP_MLX_CACHE=str(tmp_path / "cache"), PYTHON=str(fake))
+        env = dict(os.environ, MLX_EP_CACHE=str(tmp_path / "cache"), PYTHON=str(fake))
         return subprocess.run(["bash", str(SCRIPT), *names], env=env, capture_output=True, text=True, timeout=60)
 
     fetch.cache = tmp_path / "cache"
