@@ -165,7 +165,7 @@ mod tests {
             let x = f32s(&dims, &values);
             let out = Case::new("Softmax", 13).int("axis", axis).input(x).run();
             for (found, expected) in out[0].floats().iter().zip(&expected) {
-                assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
+                assert!((found / expected - 1.0).abs() < 5e-6, "{found} {expected}");
             }
         }
     }
