@@ -141,7 +141,7 @@ need "$python" "install Python 3 with pip"
 need cargo "install Rust from your distribution or with rustup"
 missing=()
 command -v g++ >/dev/null 2>&1 || missing+=(g++)
-links_openblas() { echo 'int main(){}' | g++ -x c++ - -o /dev/null -lopenblas 2>/dev/null; }
+links_openblas() { g++ -x c++ - -o /dev/null -lopenblas 2>/dev/null <<<'int main(){}'; }
 links_openblas || missing+=(libopenblas-dev)
 if [ ${#missing[@]} -gt 0 ]; then
     apt_install "libmlxc is built with a C++ compiler, and with OpenBLAS in place of the slow BLAS in MLX's wheel" "${missing[@]}"

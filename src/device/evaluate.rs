@@ -80,7 +80,13 @@ impl Emit {
 
     fn readable(&self, array: Array) -> Result<Evaluated> {
         let dims = array.shape().iter().map(|d| i64::from(*d)).collect();
-        let (dtype, data, len) = (array.dtype(), array.data()?, array.byte_len());
+        let (dtype, len) = (array.dtype(), array.byte_len());
+        // An empty array has no buffer, which CUDA's accessor does not survive.
+        let data = if len == 0 {
+            std::ptr::null()
+        } else {
+            array.data()?
+        };
         let array = OnThread::of_generation(array, self.generation, len >= LAZILY_FREED_BYTES);
         Ok(Evaluated {
             _array: array,
