@@ -201,7 +201,7 @@ find "$stage/include" -name '*.cpp' -delete
 
 compiler=(g++ -std=c++20 -O2 -fPIC -w "-I$source" "-I$work/wheel/mlx/include")
 # gcc 12 has no <format>; mlx-c formats a few messages with plain braces.
-if ! printf '#if !__has_include(<format>)\n#error\n#endif\n' | g++ -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then
+if ! g++ -std=c++20 -x c++ -fsyntax-only - 2>/dev/null <<<$'#if !__has_include(<format>)\n#error\n#endif'; then
     cat >"$work/shim/format" <<'SHIM'
 #pragma once
 #include <sstream>
