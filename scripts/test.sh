@@ -48,6 +48,9 @@ RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --document-private-items
 stage "check for Apple silicon"
 scripts/check-darwin.sh
 
+stage "tests of the scripts"
+"$env_python" -m pytest -q -n 2 -p no:cacheprovider tests/scripts
+
 stage "build"
 cargo build --release --quiet
 case $(uname -s) in Darwin) suffix=dylib ;; *) suffix=so ;; esac
@@ -68,7 +71,8 @@ pytest_on() {
     local version=$1 folder
     shift
     folder=$(ort "$version")
-    PYTHONPATH=$folder "$env_python" -m pytest -q -n 2 --dist worksteal -p no:cacheprovider "$@"
+    # Two workers on two cores: BLAS threads of each would only wait for one another.
+    PYTHONPATH=$folder OPENBLAS_NUM_THREADS=1 "$env_python" -m pytest -q -n 2 --dist worksteal -p no:cacheprovider "$@"
 }
 for version in $hosts; do
     stage "tests on onnxruntime $version"

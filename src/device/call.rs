@@ -9,11 +9,15 @@ thread_local! {
 }
 
 /// Keeps the message for the failing call's return. mlx-c's own handler would end the process.
+///
+/// # Safety
+///
+/// 1. `message` is null or a NUL-terminated string that lives for this call, as mlx-c passes it.
 unsafe extern "C" fn keep_message(message: *const c_char, _data: *mut c_void) {
     let text = if message.is_null() {
         String::new()
     } else {
-        // SAFETY: mlx-c passes a NUL-terminated string that lives for this call.
+        // SAFETY: not null, so a NUL-terminated string by precondition 1.
         let text = unsafe { CStr::from_ptr(message) };
         text.to_string_lossy().into_owned()
     };

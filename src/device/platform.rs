@@ -77,11 +77,17 @@ mod tests {
         static OPEN: Cell<usize> = const { Cell::new(0) };
     }
 
+    /// # Safety
+    ///
+    /// None is needed; the type is that of the runtime's function.
     unsafe extern "C" fn push() -> *mut c_void {
         OPEN.set(OPEN.get() + 1);
         std::ptr::without_provenance_mut(OPEN.get())
     }
 
+    /// # Safety
+    ///
+    /// None is needed; the type is that of the runtime's function.
     unsafe extern "C" fn pop(token: *mut c_void) {
         assert_eq!(token.addr(), OPEN.get());
         OPEN.set(OPEN.get() - 1);

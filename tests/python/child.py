@@ -12,8 +12,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 def run_child(code, *, env=None, timeout=120, check=True):
     """Runs `code` with this folder's modules at hand. `env` changes the environment; None removes a variable."""
     variables = dict(os.environ)
-    # A worker of pytest-xdist marks its environment.
-    variables = {k: v for k, v in variables.items() if not k.startswith("PYTEST_")}
+    # A worker of pytest-xdist marks its environment; the scripts' cache folder is no setting of the plugin, which would say so.
+    variables = {k: v for k, v in variables.items() if not k.startswith("PYTEST_") and k != "MLX_EP_CACHE"}
     for name, setting in (env or {}).items():
         if setting is None:
             variables.pop(name, None)

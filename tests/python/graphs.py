@@ -70,6 +70,26 @@ def through_sequence(source, target):
     ]
 
 
+def lookup(rows, width):
+    """y = 2 * table[index], with a large table and little work."""
+    return model(
+        [node("Gather", "table index", "row", axis=0), node("Add", "row row", "y")],
+        [value("index", ["n"], INT64)],
+        [value("y", ["n", width])],
+        [constant("table", np.arange(rows * width, dtype=np.float32).reshape(rows, width))],
+    )
+
+
+def ramp(width):
+    """y = relu(x + c) * x: large values and little work."""
+    return model(
+        [node("Add", "x c", "a"), node("Relu", "a", "r"), node("Mul", "r x", "y")],
+        [value("x", ["n", width])],
+        [value("y", ["n", width])],
+        [constant("c", np.linspace(-1, 1, width, dtype=np.float32))],
+    )
+
+
 FIRST = constant("first", np.array(0, np.int64))
 
 

@@ -93,13 +93,13 @@ def test_made_run_and_dropped_on_three_threads():
 def test_a_hundred_sessions_leave_no_memory():
     """Each holds 8 MB of weights; one that stays behind shows."""
     in_child("""
-        model = graphs.perceptron(1024)
+        model = graphs.lookup(2048, 1024)
         def resident():
             gc.collect()
             return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
         def turn():
-            made = make(model)
-            ask(made, width=1024)
+            found = make(model).run(None, {"index": np.array([3, -1], np.int64)})[0]
+            assert (found[:, 0] == (2 * 3 * 1024, 2 * 2047 * 1024)).all(), found
         for _ in range(20):
             turn()
         before = resident()
@@ -115,16 +115,21 @@ def test_a_hundred_sessions_leave_no_memory():
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_a_thousand_runs_leave_no_memory():
+    """Each has 256 KB of input and of output."""
     in_child("""
-        made = make(graphs.perceptron(256))
+        made = make(graphs.ramp(256))
+        x = np.random.default_rng(0).standard_normal((256, 256)).astype(np.float32)
+        expected = np.maximum(x + np.linspace(-1, 1, 256, dtype=np.float32), 0) * x
         def resident():
             return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
-        for i in range(200):
-            ask(made, seed=i, rows=64, width=256)
+        def turns(count):
+            for _ in range(count):
+                conftest.close(made.run(None, {"x": x})[0], expected)
+        turns(200)
         before = resident()
-        for i in range(1000):
-            ask(made, seed=i, rows=64, width=256)
-        assert resident() - before < 8 << 20, resident() - before
+        turns(1000)
+        grown = resident() - before
+        assert grown < 16 << 20, f"{grown >> 20} MB after 1000 Runs of 512 KB"
     """)
 
 

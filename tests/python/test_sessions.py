@@ -107,7 +107,7 @@ def test_external_data_is_missing(mlx, tmp_path):
     path = external(tmp_path)
     (tmp_path / "m.data").unlink()
     with pytest.raises(Exception, match=r"m\.data"):
-        session(path, mlx, whole=True)
+        session(path, mlx)
 
 
 def no_path_session(path, mlx, add):

@@ -1,4 +1,5 @@
 //! Activation functions. 16-bit types are computed in float32 and rounded once.
+use super::arith::align;
 use crate::device::{Array, DType, Emit};
 use crate::error::Result;
 use crate::ops::{NodeRef, OpDef, Planned, lower, op};
@@ -16,6 +17,17 @@ pub(in crate::ops) const OPS: &[OpDef] = &[
         x.array(0)?,
         x.array(1)?
     ))),
+    op!("PRelu", 1..=6, [FLOAT64], |node| {
+        node.ignore("consumed_inputs");
+        lower(|cx, x| {
+            let (a, slope) = (x.array(0)?, x.array(1)?);
+            if slope.size() == 1 {
+                return prelu(cx, a, &cx.reshape(slope, &[])?);
+            }
+            // One slope per channel.
+            prelu(cx, a, &align(cx, a, slope, 1)?)
+        })
+    }),
     op!("Elu", 1.., [FLOAT], |node| {
         node.ignore("consumed_inputs");
         let alpha = node.float_or("alpha", 1.0)?;
@@ -274,5 +286,12 @@ mod tests {
         let case = Case::new("PRelu", 16).input(f32s(&[2, 2], &[-1.0, 2.0, -3.0, -4.0]));
         let out = case.input(f32s(&[2], &[0.5, 0.25])).run();
         assert_eq!(out[0].floats(), [-0.5, 2.0, -1.5, -1.0]);
+        for (slope, expected) in [
+            (f32s(&[2], &[0.5, 0.25]), [-0.5, 2.0, -0.75, -1.0]),
+            (f32s(&[1], &[0.5]), [-0.5, 2.0, -1.5, -2.0]),
+        ] {
+            let case = Case::new("PRelu", 6).input(f32s(&[1, 2, 2], &[-1.0, 2.0, -3.0, -4.0]));
+            assert_eq!(case.input(slope).run()[0].floats(), expected);
+        }
     }
 }

@@ -27,7 +27,7 @@ pub(in crate::ops) const OPS: &[OpDef] = &[
     op!("Div", 1..=6, [NUMERIC], |node| legacy(node, divide)),
 ];
 
-type EmitBinary = fn(&Emit, &Array, &Array) -> Result<Array>;
+pub(super) type EmitBinary = fn(&Emit, &Array, &Array) -> Result<Array>;
 
 /// An operation that broadcasts as NumPy does.
 fn binary(emit: EmitBinary, ints: fn(i64, i64) -> i64, floats: fn(f64, f64) -> f64) -> Planned {
@@ -48,21 +48,28 @@ fn divide(cx: &Emit, a: &Array, b: &Array) -> Result<Array> {
     if a.dtype().is_float() {
         return cx.divide(a, b);
     }
-    cx.floor_divide(a, &nonzero(cx, b)?)
+    let quotient = cx.floor_divide(a, &safe_divisor(cx, b)?)?;
+    if !b.dtype().is_signed_int() {
+        return Ok(quotient);
+    }
+    let turns = cx.equal(b, &cx.int(-1, b.dtype())?)?;
+    cx.select(&turns, &cx.negative(a)?, &quotient)
 }
 
-/// An integer divisor with 1 for 0: division by zero traps on CPUs, and its result is undefined in ONNX.
-pub(super) fn nonzero(cx: &Emit, divisor: &Array) -> Result<Array> {
-    let zero = cx.int(0, divisor.dtype())?;
-    cx.select(
-        &cx.equal(divisor, &zero)?,
-        &cx.int(1, divisor.dtype())?,
-        divisor,
-    )
+/// An integer divisor with 1 for 0 and for -1. CPUs trap on a division by zero, whose result ONNX leaves undefined,
+/// and on one of the smallest number by -1.
+pub(super) fn safe_divisor(cx: &Emit, divisor: &Array) -> Result<Array> {
+    let constant = |v| cx.int(v, divisor.dtype());
+    let one = constant(1)?;
+    let mut traps = cx.equal(divisor, &constant(0)?)?;
+    if divisor.dtype().is_signed_int() {
+        traps = cx.logical_or(&traps, &cx.equal(divisor, &constant(-1)?)?)?;
+    }
+    cx.select(&traps, &one, divisor)
 }
 
 /// Opset 1 to 6: the second input is broadcast to the first from `axis` on, and only if `broadcast` says so.
-fn legacy(node: &NodeRef<'_>, emit: EmitBinary) -> Planned {
+pub(super) fn legacy(node: &NodeRef<'_>, emit: EmitBinary) -> Planned {
     let broadcast = node.flag("broadcast", false)?;
     let axis = node.int("axis")?;
     node.ignore("consumed_inputs");
@@ -159,6 +166,12 @@ mod tests {
                 [-2, -2, -3, -3]
             );
             assert_eq!(case("Sub", DType::I8, &[-128], &[1]), [127]);
+            let min = i64::from(i32::MIN);
+            assert_eq!(case("Div", DType::I32, &[min, 7], &[-1, -1]), [min, -7]);
+            assert_eq!(
+                case("Div", DType::I64, &[i64::MIN, 7], &[-1, -1]),
+                [i64::MIN, -7]
+            );
         }
     }
 

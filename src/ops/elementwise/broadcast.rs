@@ -44,6 +44,18 @@ pub(crate) fn to(t: &HostTensor, dims: &[usize]) -> HostTensor {
     }
 }
 
+/// The first two inputs under the dimensions that they broadcast to.
+pub(super) fn pair(
+    inputs: &[Option<&HostTensor>],
+) -> Result<Option<(Vec<usize>, HostTensor, HostTensor)>> {
+    let (Some(Some(a)), Some(Some(b))) = (inputs.first(), inputs.get(1)) else {
+        return Ok(None);
+    };
+    let dims = dims(a.dims(), b.dims())?;
+    let (a, b) = (to(a, &dims), to(b, &dims));
+    Ok(Some((dims, a, b)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,5 @@
 //! Pow and Mod.
-use super::arith::{align, nonzero};
+use super::arith::{align, safe_divisor};
 use crate::device::{Array, DType, Emit};
 use crate::error::Result;
 use crate::ops::{NodeRef, OpDef, Planned, Reject, lower, op};
@@ -96,11 +96,15 @@ fn modulo(node: &NodeRef<'_>) -> Planned {
     lower(move |cx, x| {
         let (a, b) = (x.array(0)?, x.array(1)?);
         if float {
-            let magnitude = cx.remainder(&cx.abs(a)?, &cx.abs(b)?)?;
+            let (size, divisor) = (cx.abs(a)?, cx.abs(b)?);
+            let rest = cx.remainder(&size, &divisor)?;
+            // A GPU that computes the remainder by way of the quotient has NaN here.
+            let unchanged = cx.logical_and(&cx.isinf(b)?, &cx.isfinite(a)?)?;
+            let magnitude = cx.select(&unchanged, &size, &rest)?;
             let negative = cx.less(a, &cx.scalar(0.0, a.dtype())?)?;
             return cx.select(&negative, &cx.negative(&magnitude)?, &magnitude);
         }
-        let b = nonzero(cx, b)?;
+        let b = safe_divisor(cx, b)?;
         if fmod {
             cx.subtract(a, &cx.multiply(&b, &cx.floor_divide(a, &b)?)?)
         } else {
@@ -172,8 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_divisor_does_no_harm() {
+    fn divisors_that_trap_do_no_harm() {
         let case = Case::new("Mod", 13).input(i64s(&[1], &[5]));
         assert_eq!(case.input(i64s(&[1], &[0])).run()[0].dims(), [1]);
+        // The quotient is no int64, on which CPUs trap; the remainder is.
+        for fmod in [0, 1] {
+            let case = Case::new("Mod", 13).int("fmod", fmod);
+            let case = case.input(i64s(&[2], &[i64::MIN, 7]));
+            assert_eq!(case.input(i64s(&[], &[-1])).run()[0].ints(), [0, 0]);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Softmax, LogSoftmax and Hardmax. Before opset 13 they act on everything from an axis on, flattened.
 use super::activation::in_float32;
 use crate::device::{Array, DType, Emit};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ops::{NodeRef, OpDef, Planned, axis, lower, op};
 
 pub(in crate::ops) const OPS: &[OpDef] = &[
@@ -57,7 +57,32 @@ fn flattened(node: &NodeRef<'_>, f: AlongAxis) -> Planned {
 }
 
 fn softmax(cx: &Emit, a: &Array, at: usize) -> Result<Array> {
+    if a.dtype() == DType::F32 && cx.runs_on_cpu(DType::F32) && a.dim(at) > LONG_AXIS {
+        let shifted = cx.subtract(a, &cx.max(a, &[at], true)?)?;
+        let raised = cx.exp(&shifted)?;
+        return cx.divide(&raised, &sum_in_parts(cx, &raised, at)?);
+    }
     cx.softmax(a, at, true)
+}
+
+/// MLX's CPU device adds up an axis in a few float32 lanes: past this length their rounding shows.
+const LONG_AXIS: usize = 1024;
+
+/// The sum along an axis, kept as an axis of size 1, first over parts and then of the parts.
+fn sum_in_parts(cx: &Emit, a: &Array, at: usize) -> Result<Array> {
+    const PART: usize = 128;
+    let dims = a.dims();
+    let whole = dims[at] / PART * PART;
+    let pieces = cx.split(a, &[whole], at)?;
+    let [parts, rest] = pieces.as_slice() else {
+        return Err(Error::internal("a split into two gave another number"));
+    };
+    let mut split = dims;
+    split[at] = whole / PART;
+    split.insert(at + 1, PART);
+    let parts = cx.sum(&cx.reshape(parts, &split)?, &[at + 1], false)?;
+    let sum = cx.sum(&parts, &[at], true)?;
+    cx.add(&sum, &cx.sum(rest, &[at], true)?)
 }
 
 fn log_softmax(cx: &Emit, a: &Array, at: usize) -> Result<Array> {
@@ -128,6 +153,21 @@ mod tests {
         let masked = [f32::NEG_INFINITY, f32::NEG_INFINITY, 0.0, 0.0];
         let out = Case::new("Softmax", 13).input(f32s(&[4], &masked)).run();
         assert_eq!(out[0].floats(), [0.0, 0.0, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn long_axes_keep_their_accuracy() {
+        // Ends in an axis that is no multiple of a part, with the long axis last and first.
+        let values: Vec<f32> = (0..18_710i16).map(|i| f32::from(i % 911) / 70.0).collect();
+        let wide: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
+        let expected = reference(&wide);
+        for (dims, axis) in [([1, 18_710], 1), ([18_710, 1], 0)] {
+            let x = f32s(&dims, &values);
+            let out = Case::new("Softmax", 13).int("axis", axis).input(x).run();
+            for (found, expected) in out[0].floats().iter().zip(&expected) {
+                assert!((found / expected - 1.0).abs() < 5e-6, "{found} {expected}");
+            }
+        }
     }
 
     #[test]

@@ -152,7 +152,8 @@ mod tests {
     #[test]
     fn functions_agree_with_float64() {
         let values: Vec<f32> = (-40i16..=40).map(|i| f32::from(i) / 10.0).collect();
-        let cases: [(&str, u32, fn(f64) -> f64); 8] = [
+        type Function = fn(f64) -> f64;
+        let cases: [(&str, u32, Function); 8] = [
             ("Exp", 13, f64::exp),
             ("Sin", 7, f64::sin),
             ("Cos", 7, f64::cos),

@@ -1,7 +1,7 @@
 //! Matrix products.
-pub(super) mod gemm;
+mod gemm;
 mod integer;
-pub(super) mod matmul;
+mod matmul;
 
 use crate::device::{Array, DType, Emit};
 use crate::error::Result;
@@ -25,3 +25,6 @@ pub(in crate::ops) fn widened(cx: &Emit, a: &Array) -> Result<Array> {
 fn operand(node: &NodeRef<'_>, input: usize) -> Weight {
     node.weight(input, "product", widened)
 }
+
+/// The rows of this family, by file.
+pub(super) const FAMILY: &[&[super::OpDef]] = &[gemm::OPS, matmul::OPS];

@@ -215,7 +215,9 @@ fn spread(
             let (kernel, stride, dilation) = (kernel[i], strides[i], dilations[i]);
             let full = sizes[i].saturating_sub(1) * stride + extra[i] + (kernel - 1) * dilation + 1;
             let same = matches!(window.padding, Padding::SameUpper | Padding::SameLower);
-            let target = wanted.map(|w| w[i]).or(same.then_some(sizes[i] * stride));
+            let target = wanted
+                .map(|w| w[i])
+                .or(same.then_some((sizes[i] * stride).min(full)));
             let (low, out) = match target {
                 Some(out) => {
                     let total = full.saturating_sub(out);
@@ -345,6 +347,13 @@ mod tests {
             .string("auto_pad", "SAME_UPPER")
             .ints("output_shape", &[4]);
         assert_eq!(run(upper), tail[..4]);
+        // A stride beyond the kernel leaves nothing to cut.
+        let x = f32s(&[1, 1, 3], &[1.0, 2.0, 3.0]);
+        let point = Case::new("ConvTranspose", 11)
+            .input(x)
+            .constant(f32s(&[1, 1, 1], &[1.0]));
+        let apart = run(point.string("auto_pad", "SAME_UPPER").ints("strides", &[2]));
+        assert_eq!(apart, [1.0, 0.0, 2.0, 0.0, 3.0]);
         let valid = case()
             .string("auto_pad", "VALID")
             .constant(f32s(&[1], &[0.5]));

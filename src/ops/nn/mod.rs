@@ -1,11 +1,24 @@
 //! Convolutions, pools, normalisations and resizing.
-pub(super) mod batch_norm;
-pub(super) mod conv;
-pub(super) mod conv_transpose;
-pub(super) mod global_pool;
-pub(super) mod group_norm;
-pub(super) mod layer_norm;
-pub(super) mod lp_norm;
-pub(super) mod pool;
-pub(super) mod resize;
+mod batch_norm;
+mod conv;
+mod conv_transpose;
+mod global_pool;
+mod group_norm;
+mod layer_norm;
+mod lp_norm;
+mod pool;
+mod resize;
 mod window;
+
+/// The rows of this family, by file.
+pub(super) const FAMILY: &[&[super::OpDef]] = &[
+    batch_norm::OPS,
+    conv::OPS,
+    conv_transpose::OPS,
+    global_pool::OPS,
+    group_norm::OPS,
+    layer_norm::OPS,
+    lp_norm::OPS,
+    pool::OPS,
+    resize::OPS,
+];

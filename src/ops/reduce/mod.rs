@@ -1,7 +1,8 @@
 //! Reductions, positions of extremes, running sums and the largest elements.
-pub(super) mod arg;
-pub(super) mod cumulative;
-pub(super) mod fold;
+mod arg;
+mod cumulative;
+mod fold;
+mod topk;
 
 use crate::device::{Array, DType, Emit};
 use crate::error::Result;
@@ -44,3 +45,6 @@ pub(in crate::ops) fn highest(cx: &Emit, dtype: DType) -> Result<Array> {
 fn bits(dtype: DType) -> u32 {
     u32::try_from(dtype.bits()).unwrap_or(64)
 }
+
+/// The rows of this family, by file.
+pub(super) const FAMILY: &[&[super::OpDef]] = &[arg::OPS, cumulative::OPS, fold::OPS, topk::OPS];

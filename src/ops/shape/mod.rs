@@ -1,19 +1,39 @@
 //! Operators that move, cut, join and make tensors without computing on their elements.
 mod grid;
 
-pub(super) mod concat;
-pub(super) mod constant;
-pub(super) mod diagonal;
-pub(super) mod expand;
-pub(super) mod gather;
-pub(super) mod gather_nd;
-pub(super) mod one_hot;
-pub(super) mod pad;
-pub(super) mod query;
-pub(super) mod range;
-pub(super) mod reshape;
-pub(super) mod slice;
-pub(super) mod space;
-pub(super) mod split;
-pub(super) mod squeeze;
-pub(super) mod transpose;
+mod concat;
+mod constant;
+mod diagonal;
+mod expand;
+mod gather;
+mod gather_nd;
+mod one_hot;
+mod pad;
+mod query;
+mod range;
+mod reshape;
+mod slice;
+mod space;
+mod split;
+mod squeeze;
+mod transpose;
+
+/// The rows of this family, by file.
+pub(super) const FAMILY: &[&[super::OpDef]] = &[
+    concat::OPS,
+    constant::OPS,
+    diagonal::OPS,
+    expand::OPS,
+    gather::OPS,
+    gather_nd::OPS,
+    one_hot::OPS,
+    pad::OPS,
+    query::OPS,
+    range::OPS,
+    reshape::OPS,
+    slice::OPS,
+    space::OPS,
+    split::OPS,
+    squeeze::OPS,
+    transpose::OPS,
+];

@@ -35,7 +35,7 @@ fn simple(node: &NodeRef<'_>, dtype: DType) -> Result<Method, Reject> {
         "linear" | "bilinear" => Filter::Linear,
         _ => return Err(Reject::Attribute("mode".into())),
     };
-    check_type(filter, dtype)?;
+    check_type(filter, false, dtype)?;
     Ok(Method {
         filter,
         mapping: Mapping::Asymmetric,
@@ -47,11 +47,11 @@ fn simple(node: &NodeRef<'_>, dtype: DType) -> Result<Method, Reject> {
 }
 
 /// Integers take nearest elements, and linear ones that float holds, truncated as in ONNX Runtime.
-fn check_type(filter: Filter, dtype: DType) -> Result<(), Reject> {
+fn check_type(filter: Filter, antialias: bool, dtype: DType) -> Result<(), Reject> {
     let small = dtype.is_int() && (dtype.bits() <= 16 || dtype == DType::I32);
     match filter {
         Filter::Nearest(_) => Ok(()),
-        Filter::Linear if small || dtype.is_float() => Ok(()),
+        Filter::Linear if (small && !antialias) || dtype.is_float() => Ok(()),
         Filter::Cubic(_) if dtype.is_float() => Ok(()),
         _ => Err(Reject::Form("interpolation of this element type")),
     }
@@ -97,7 +97,8 @@ fn resize(node: &NodeRef<'_>) -> Planned {
         "cubic" => Filter::Cubic(a),
         _ => return Err(Reject::Attribute("mode".into())),
     };
-    check_type(filter, node.dtype(0)?)?;
+    let antialias = node.flag("antialias", false)? && !matches!(filter, Filter::Nearest(_));
+    check_type(filter, antialias, node.dtype(0)?)?;
     let mapping = match node.string_or("coordinate_transformation_mode", "half_pixel")? {
         "half_pixel" => Mapping::HalfPixel,
         "half_pixel_symmetric" => Mapping::HalfPixelSymmetric,
@@ -118,7 +119,7 @@ fn resize(node: &NodeRef<'_>) -> Planned {
     let method = Method {
         filter,
         mapping,
-        antialias: node.flag("antialias", false)? && !matches!(filter, Filter::Nearest(_)),
+        antialias,
         exclude_outside: node.flag("exclude_outside", false)?,
         extrapolation: node.float_or("extrapolation_value", 0.0)?,
         target: Target {
@@ -227,7 +228,9 @@ fn nearest(cx: &Emit, x: &Array, axes: &[Axis], taps: &[Option<Taps>]) -> Result
     let mut y = x.clone();
     for (axis, taps) in taps.iter().enumerate() {
         if let Some(taps) = taps {
-            y = cx.take(&y, &index_array(cx, &taps.indices[0])?, axis)?;
+            y = picked(cx, &y, axis, |y, axis| {
+                cx.take(y, &index_array(cx, &taps.indices[0])?, axis)
+            })?;
         }
     }
     Ok(y)
@@ -268,21 +271,42 @@ fn index_array(cx: &Emit, indices: &[usize]) -> Result<Array> {
     cx.array_from_bytes(DType::I32, &[ints.len()], &bytes)
 }
 
+/// Runs `f` on an array and an axis from which it takes. MLX's CPU backend copies what it takes element by element,
+/// unless it lies together: there the axis is moved to the front.
+fn picked(
+    cx: &Emit,
+    x: &Array,
+    axis: usize,
+    f: impl Fn(&Array, usize) -> Result<Array>,
+) -> Result<Array> {
+    if !cx.runs_on_cpu(x.dtype()) || x.dims()[..axis].iter().all(|d| *d == 1) {
+        return f(x, axis);
+    }
+    let rest = (0..x.rank()).filter(|i| *i != axis);
+    let front: Vec<_> = [axis].into_iter().chain(rest).collect();
+    let back: Vec<_> = (1..=axis).chain([0]).chain(axis + 1..x.rank()).collect();
+    let y = f(&cx.contiguous(&cx.transpose(x, &front)?)?, 0)?;
+    cx.transpose(&y, &back)
+}
+
 /// The weighted sum of the taps along one axis.
 fn interpolated(cx: &Emit, x: &Array, axis: usize, taps: &Taps) -> Result<Array> {
-    let mut sum: Option<Array> = None;
-    for (indices, weights) in taps.indices.iter().zip(&taps.weights) {
-        let bytes: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
-        let mut shape = vec![1; x.rank()];
-        shape[axis] = weights.len();
-        let weights = cx.astype(&cx.array_from_bytes(DType::F32, &shape, &bytes)?, x.dtype())?;
-        let term = cx.multiply(&cx.take(x, &index_array(cx, indices)?, axis)?, &weights)?;
-        sum = Some(match sum {
-            Some(sum) => cx.add(&sum, &term)?,
-            None => term,
-        });
-    }
-    sum.ok_or_else(|| Error::internal("an axis without taps"))
+    picked(cx, x, axis, |x, axis| {
+        let mut sum: Option<Array> = None;
+        for (indices, weights) in taps.indices.iter().zip(&taps.weights) {
+            let bytes: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
+            let mut shape = vec![1; x.rank()];
+            shape[axis] = weights.len();
+            let weights =
+                cx.astype(&cx.array_from_bytes(DType::F32, &shape, &bytes)?, x.dtype())?;
+            let term = cx.multiply(&cx.take(x, &index_array(cx, indices)?, axis)?, &weights)?;
+            sum = Some(match sum {
+                Some(sum) => cx.add(&sum, &term)?,
+                None => term,
+            });
+        }
+        sum.ok_or_else(|| Error::internal("an axis without taps"))
+    })
 }
 
 /// Elements whose place lies outside the input take a constant.

@@ -231,6 +231,9 @@ fn what_cannot_work_is_refused() {
         int.reject(),
         Reject::Form("interpolation of this element type")
     );
+    let byte = by_scales(ints(DType::U8, &[1, 2], &[1, 2]), &[1.0, 2.0]).string("mode", "linear");
+    let form = Reject::Form("interpolation of this element type");
+    assert_eq!(byte.int("antialias", 1).reject(), form);
     let failure = |case: Case| case.try_run().err().expect("it fails").to_string();
     assert!(failure(by_scales(ramp(&[1, 2]), &[2.0])).contains("1 scales are given for 2 axes"));
     assert!(failure(by_scales(ramp(&[1, 2]), &[1.0, -1.0])).contains("not positive"));
