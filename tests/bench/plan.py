@@ -86,9 +86,8 @@ def measure(model, devices):
     return stages, most, compiled, seconds * 1e3
 
 
-def quietest(count, devices):
-    model = mixed_chain(count).SerializeToString()
-    runs = [measure(model, devices) for _ in range(SESSIONS)]
+def report(runs):
+    """Prints the quietest run of one model and gives its total."""
     stages, most, compiled, session = min(runs, key=lambda run: sum(run[0].values()))
     total = sum(stages.values())
     parts = ", ".join(f"{stage} {spent / 1e3:.1f}" for stage, spent in stages.items())
@@ -101,7 +100,9 @@ def main():
     devices = conftest.devices()
     print(f"onnxruntime {ort.__version__}, quietest of {SESSIONS} sessions each")
     # The smallest may fit into a cache, so one between shows whether the rest grows linearly.
-    small, middle, large = (quietest(count, devices) for count in (1000, 3000, 10000))
+    models = [mixed_chain(count).SerializeToString() for count in (1000, 3000, 10000)]
+    rounds = [[measure(model, devices) for model in models] for _ in range(SESSIONS)]
+    small, middle, large = (report(runs) for runs in zip(*rounds))
     print(f"10,000 / 1,000 nodes: {large / small:.1f}; 10,000 / 3,000 nodes: {large / middle:.1f}")
 
 
