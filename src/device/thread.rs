@@ -16,9 +16,13 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering}
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long both sides of a hand-over look before they sleep. Waking a sleeping core costs 30-45 us in a small
-/// virtual machine.
-const SPIN: Duration = Duration::from_micros(30);
+/// How long either side of a hand-over looks for the other before it sleeps. Waking a sleeping core costs 30-45 us
+/// in a small virtual machine, so that is about how late a caller comes back that had to be woken.
+///
+/// Looking pays only where jobs come close together: after a pause it would keep a core from the threads on which MLX
+/// evaluates. So the MLX thread looks if its last job came within this time, and a caller looks if it found the MLX
+/// thread awake. Both yield while they look, because there may be fewer cores than threads.
+const LOOK: Duration = Duration::from_micros(50);
 
 /// How long process exit waits for the job in progress.
 const EXIT_PATIENCE: Duration = Duration::from_secs(10);
@@ -78,6 +82,10 @@ struct Queue {
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Job>,
+    /// When the last job came for which a caller waits, until the MLX thread took note of it.
+    pushed: Option<Instant>,
+    /// The MLX thread waits for `wake`.
+    asleep: bool,
     closed: bool,
     stopped: bool,
 }
@@ -107,11 +115,11 @@ pub(crate) fn on_thread<T: Send>(job: impl FnOnce(&Thread) -> Result<T> + Send) 
     }
     let worker = worker()?;
     let frame = Frame::new(job);
-    worker.queue.push(Job::Waiting(WaitingJob {
+    let awake = worker.queue.push(Job::Waiting(WaitingJob {
         frame: (&raw const frame).cast(),
         run: frame.runner(),
     }))?;
-    frame.wait()
+    frame.wait(awake)
 }
 
 /// Lets the MLX thread run `job` some time, without waiting. Dropped when the process is exiting.
@@ -164,14 +172,14 @@ impl<T: Send, F: FnOnce(&Thread) -> Result<T> + Send> Frame<F, T> {
         caller.unpark();
     }
 
-    fn wait(&self) -> Result<T> {
-        let start = Instant::now();
-        while !self.done.load(Ordering::Acquire) {
-            if start.elapsed() < SPIN {
-                std::hint::spin_loop()
-            } else {
-                std::thread::park()
-            }
+    /// The result; `awake` says whether the MLX thread needs no waking.
+    fn wait(&self, awake: bool) -> Result<T> {
+        let done = || self.done.load(Ordering::Acquire);
+        if awake {
+            look(done);
+        }
+        while !done() {
+            std::thread::park();
         }
         self.result.take().unwrap_or(Err(EXITING))
     }
@@ -184,21 +192,39 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Error {
     Error::internal(format!("panic: {}", text.unwrap_or("no message")))
 }
 
+/// Looks for a short while whether something has happened.
+fn look(happened: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !happened() && start.elapsed() < LOOK {
+        std::thread::yield_now();
+    }
+}
+
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, job: Job) -> Result<()> {
+    /// Queues a job for which a caller waits, and says whether the MLX thread was awake.
+    fn push(&self, job: Job) -> Result<bool> {
         let mut state = self.lock();
         if state.closed {
             return Err(EXITING);
         }
         state.jobs.push_back(job);
+        state.pushed = Some(Instant::now());
+        Ok(self.announce(state))
+    }
+
+    /// Lets the MLX thread see the last job; whether it was awake.
+    fn announce(&self, state: MutexGuard<'_, State>) -> bool {
         self.pending.fetch_add(1, Ordering::Release);
+        let asleep = state.asleep;
         drop(state);
-        self.wake.notify_one();
-        Ok(())
+        if asleep {
+            self.wake.notify_one();
+        }
+        !asleep
     }
 
     fn post(&self, job: Box<dyn FnOnce(&Thread) + Send>, urgent: bool) {
@@ -210,27 +236,33 @@ impl Queue {
         }
         state.jobs.push_back(Job::Owned(job));
         if urgent {
-            self.pending.fetch_add(1, Ordering::Release);
-            drop(state);
-            self.wake.notify_one();
+            self.announce(state);
         }
     }
 
     /// The next job; `None` when the queue is closed. Sleeps while there is no urgent one.
-    fn next(&self) -> Option<Job> {
+    ///
+    /// `close` says whether jobs come close together: whether this call should look before it sleeps, and then
+    /// whether it should have.
+    fn next(&self, close: &mut bool) -> Option<Job> {
         let start = Instant::now();
-        while self.pending.load(Ordering::Acquire) == 0 && start.elapsed() < SPIN {
-            std::hint::spin_loop();
+        if *close {
+            look(|| self.pending.load(Ordering::Acquire) != 0);
         }
         let mut state = self.lock();
         while !state.closed && self.pending.load(Ordering::Acquire) == 0 {
+            state.asleep = true;
             state = self
                 .wake
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+        state.asleep = false;
         if state.closed {
             return None;
+        }
+        if let Some(pushed) = state.pushed.take() {
+            *close = pushed.saturating_duration_since(start) < LOOK;
         }
         let job = state.jobs.pop_front();
         if state.jobs.is_empty() {
@@ -287,7 +319,8 @@ fn work(worker: &'static Worker, runtime: &'static Runtime) {
     });
     HERE.set(&raw const *thread);
     let pools = platform::pools();
-    while let Some(job) = worker.queue.next() {
+    let mut close = false;
+    while let Some(job) = worker.queue.next(&mut close) {
         let _pool = Pool::push(pools);
         match job {
             // SAFETY: the frame's owner waits until it is done, and each job leaves the queue once.

@@ -118,6 +118,13 @@ impl<'a, 'k> Importer<'a, 'k> {
             self.graph.inputs.push(id);
         }
         let nodes = self.nodes.clone();
+        // Most nodes make one value, and there are fewer initializers than nodes.
+        let expected = nodes.len() * 2;
+        self.graph.nodes.reserve(nodes.len());
+        self.graph.values.reserve(expected);
+        self.values.reserve(expected);
+        self.by_object.reserve(expected);
+        self.by_name.reserve(expected);
         // Outputs first: then whoever reads a value finds it with its producer.
         let mut outputs = Vec::with_capacity(nodes.len());
         for (node, id) in nodes.iter().zip(0..) {
