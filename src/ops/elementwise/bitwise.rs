@@ -28,12 +28,15 @@ fn bit_shift(node: &NodeRef<'_>) -> Planned {
     lower(move |cx, x| shift(cx, x.array(0)?, x.array(1)?, left))
 }
 
-/// A shift by the width or more moves all bits out; MLX takes some counts modulo 32.
+/// A shift by the width or more, or by a negative count, moves all bits out; MLX takes some counts modulo 32.
 fn shift(cx: &Emit, a: &Array, count: &Array, left: bool) -> Result<Array> {
     let dtype = a.dtype();
     let last = cx.int(i64::try_from(dtype.bits()).unwrap_or(64) - 1, dtype)?;
-    let all_out = cx.greater(count, &last)?;
-    let count = cx.minimum(count, &last)?;
+    let mut all_out = cx.greater(count, &last)?;
+    if dtype.is_signed_int() {
+        all_out = cx.logical_or(&all_out, &cx.less(count, &cx.int(0, dtype)?)?)?;
+    }
+    let count = cx.select(&all_out, &last, count)?;
     if !left && dtype.is_signed_int() {
         // The sign fills in: shifting by one less than the width leaves nothing else.
         return cx.right_shift(a, &count);
@@ -72,6 +75,19 @@ mod tests {
                 [crate::ops::host::wrap(dtype, !5)],
                 "{dtype}"
             );
+        }
+    }
+
+    #[test]
+    fn negative_counts_move_all_bits_out() {
+        for dtype in Types::SIGNED.iter_types() {
+            let run = |direction| {
+                let case = Case::new("BitShift", 28).string("direction", direction);
+                let case = case.input(ints(dtype, &[3], &[-8, 4, -1]));
+                case.input(ints(dtype, &[3], &[-1, -8, -16])).run()[0].ints()
+            };
+            assert_eq!(run("LEFT"), [0, 0, 0], "{dtype}");
+            assert_eq!(run("RIGHT"), [-1, 0, -1], "{dtype}");
         }
     }
 
