@@ -18,6 +18,16 @@ fn arg(node: &NodeRef<'_>, emit: EmitArg) -> Planned {
         let a = x.array(0)?;
         let axis = crate::ops::axis(axis, a.rank())?;
         let size = a.dim(axis);
+        let mut dims = a.dims();
+        if keep {
+            dims[axis] = 1;
+        } else {
+            dims.remove(axis);
+        }
+        // MLX refuses every empty array, also where there is no position to find.
+        if dims.contains(&0) {
+            return cx.zeros(&dims, DType::I64);
+        }
         if size == 0 {
             return Err(Error::invalid(format!("axis {axis} has no elements")));
         }
@@ -80,6 +90,22 @@ mod tests {
         for dtype in [DType::F16, DType::BF16, DType::F64] {
             let out = case("ArgMin", floats(dtype, &[3], &[1.0, -2.0, 7.0])).run();
             assert_eq!(out[0].ints(), [1]);
+        }
+    }
+
+    #[test]
+    fn nothing_to_find_is_an_empty_result() {
+        for (dims, keep, expected) in [
+            (vec![4, 1, 0, 3], 0, vec![4, 0, 3]),
+            (vec![0, 5], 1, vec![0, 1]),
+            (vec![0, 0], 1, vec![0, 1]),
+        ] {
+            let data = f32s(&dims, &[]);
+            let out = case("ArgMin", data)
+                .int("axis", 1)
+                .int("keepdims", keep)
+                .run();
+            assert_eq!(out[0].dims(), expected);
         }
     }
 
