@@ -20,10 +20,13 @@ fn code_of(error: &Error) -> OrtErrorCode {
         Error::NotImplemented(_) => OrtErrorCode::ORT_NOT_IMPLEMENTED,
         // A status of ONNX Runtime goes back with its own code; 0 would mean success.
         Error::Ort { code, .. } if *code > 0 => OrtErrorCode(*code),
-        Error::Internal(_) | Error::Ort { .. } => OrtErrorCode::ORT_FAIL,
-        Error::Load(_) | Error::Mlx { .. } | Error::Unavailable(_) | Error::Node { .. } => {
-            OrtErrorCode::ORT_EP_FAIL
-        }
+        // Never ORT_EP_FAIL: ONNX Runtime's Python takes it as a wish to go on with the CPU, for good and in silence.
+        Error::Internal(_)
+        | Error::Ort { .. }
+        | Error::Load(_)
+        | Error::Mlx { .. }
+        | Error::Unavailable(_)
+        | Error::Node { .. } => OrtErrorCode::ORT_FAIL,
     }
 }
 

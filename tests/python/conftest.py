@@ -65,6 +65,8 @@ def session(model, ep_devices, whole=False, **kwargs):
     so = options(ep_devices, config=config, **kwargs)
     made = ort.InferenceSession(as_source(model), so, enable_fallback=False)
     assert EP in made.get_providers()
+    # A Run that fails must fail here, not go on with the CPU.
+    made.disable_fallback()
     return made
 
 

@@ -180,6 +180,20 @@ def test_an_error_of_mlx_is_the_text_of_the_status(mlx):
         close(found, np.full(3, 15, np.float32))
 
 
+def test_a_failed_run_does_not_move_the_session_to_the_cpu(mlx):
+    """ONNX Runtime's Python falls back for good on the code EP_FAIL, also on releases that no longer do so elsewhere."""
+    model = graphs.model(
+        [graphs.node("Mul", "a b", "y")],
+        [graphs.value("a", ["n"]), graphs.value("b", ["m"])],
+        [graphs.value("y", ["k"])],
+    )
+    made = ort.InferenceSession(model.SerializeToString(), options(mlx))
+    with pytest.raises(Exception, match="MLX EP: Mul node 'y': "):
+        made.run(None, {"a": np.ones(3, np.float32), "b": np.ones(4, np.float32)})
+    assert EP in made.get_providers()
+    close(made.run(None, {"a": np.full(3, 2, np.float32), "b": np.ones(3, np.float32)})[0], np.full(3, 2, np.float32))
+
+
 def gather(computed):
     """y = table[index]; `computed` puts arithmetic between the input and the indices."""
     nodes = [graphs.node("Gather", "table i" if computed else "table index", "y", axis=0)]

@@ -104,12 +104,20 @@ impl Emit {
         Ok(array)
     }
 
+    /// Fails if `count` things of `bytes` bytes are more than memory holds: for tables that a caller's numbers size.
+    pub(crate) fn fits(&self, what: &str, count: usize, bytes: usize) -> Result<()> {
+        match count.checked_mul(bytes) {
+            Some(bytes) if bytes <= self.memory_limit => Ok(()),
+            _ => Err(self.too_large(what, count.saturating_mul(bytes))),
+        }
+    }
+
     #[cold]
     fn too_large(&self, call: &str, bytes: usize) -> Error {
         let gib = |bytes: usize| bytes >> 30;
         let (wanted, limit) = (gib(bytes), gib(self.memory_limit));
         Error::invalid(format!(
-            "{call} would make an array of {wanted} GiB, more than the memory limit of {limit} GiB; \
+            "{call} would take {wanted} GiB, more than the memory limit of {limit} GiB; \
              run with smaller shapes"
         ))
     }

@@ -43,6 +43,13 @@ fn conv(node: &NodeRef<'_>) -> Planned {
         }
         check_weights(input.dim(1), &sizes, &dims, groups)?;
         let axes = window.over(&sizes, &window.kernel_or(&dims[2..])?)?;
+        if let Some(axis) = axes.iter().find(|a| a.out == 0 && a.size > 0) {
+            return Err(Error::invalid(format!(
+                "a kernel of {} elements does not fit an axis of {}, padding included",
+                axis.extent(),
+                axis.low + axis.size + axis.high
+            )));
+        }
         let outs = axes.iter().map(|a| a.out);
         let out: Vec<_> = [input.dim(0), dims[0]].into_iter().chain(outs).collect();
         let y = if out.contains(&0) || input.size() == 0 {

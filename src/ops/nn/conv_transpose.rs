@@ -132,6 +132,7 @@ fn along(cx: &Emit, terms: &Array, axis: &Spread, place: usize) -> Result<Array>
     };
     let most = offset(axis.kernel - 1).0;
     let zero = cx.float(0.0, terms.dtype())?;
+    cx.fits("the phases of a stride", axis.stride, 128)?;
     let mut phases: Vec<Option<Array>> = vec![None; axis.stride];
     for (tap, values) in taps.iter().enumerate() {
         let (whole, phase) = offset(tap);

@@ -288,6 +288,21 @@ mod tests {
     }
 
     #[test]
+    fn windows_that_do_not_fit() {
+        let out = max(ramp(&[1, 1, 2])).ints("kernel_shape", &[3]).run();
+        assert_eq!(out[0].dims(), [1, 1, 0]);
+        let case = max(ramp(&[1, 1, 4]))
+            .ints("kernel_shape", &[3])
+            .ints("dilations", &[2])
+            .ints("strides", &[3]);
+        case.int("ceil_mode", 1).run()[0].assert_close(&[1, 1, 1], &[3.0], 0.0);
+        let case = average(ramp(&[1, 1, 4]))
+            .ints("kernel_shape", &[5])
+            .ints("strides", &[3]);
+        case.int("ceil_mode", 1).run()[0].assert_close(&[1, 1, 1], &[2.5], 1e-6);
+    }
+
+    #[test]
     fn largest_of_padded_and_dilated_windows() {
         let out = max(ramp(&[1, 1, 4, 4]))
             .ints("kernel_shape", &[3, 3])

@@ -179,6 +179,16 @@ fn run(cx: &Emit, x: &Inputs<'_>, method: &Method, given: &Given) -> Result<Arra
             "input 0 of shape {dims:?} has nothing to resize to {out:?}"
         )));
     }
+    // Each element of an axis has a list of taps on the host.
+    let elements = out.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
+    cx.fits(
+        "a resized tensor",
+        elements.unwrap_or(usize::MAX),
+        input.dtype().byte_size(1),
+    )?;
+    for axis in &axes {
+        cx.fits("the taps of an axis", axis.out, 128)?;
+    }
     let changed = |a: &Axis| a.out != a.size || method.target.crops;
     let taps: Vec<Option<Taps>> = axes
         .iter()

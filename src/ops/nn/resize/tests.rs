@@ -238,5 +238,8 @@ fn what_cannot_work_is_refused() {
     assert!(failure(by_scales(ramp(&[1, 2]), &[2.0])).contains("1 scales are given for 2 axes"));
     assert!(failure(by_scales(ramp(&[1, 2]), &[1.0, -1.0])).contains("not positive"));
     assert!(failure(by_sizes(ramp(&[1, 2]), &[1, -1])).contains("negative"));
+    for huge in [[1 << 31, 1 << 31], [1, 1 << 33]] {
+        assert!(failure(by_sizes(ramp(&[1, 2]), &huge)).contains("memory limit"));
+    }
     assert!(failure(Case::new("Resize", 19).input(ramp(&[1, 2]))).contains("either scales"));
 }
