@@ -124,8 +124,10 @@ pub(crate) fn on_thread<T: Send>(job: impl FnOnce(&Thread) -> Result<T> + Send) 
 
 /// Lets the MLX thread run `job` some time, without waiting. Dropped when the process is exiting.
 fn post(generation: usize, urgent: bool, job: Box<dyn FnOnce(&Thread) + Send>) {
-    // A forked child owns copies of its parent's arrays; they are the parent's to free.
-    if let Some(worker) = current().filter(|w| w.generation == generation) {
+    // A forked child owns copies of its parent's arrays, which are the parent's to free, and of its parent's queue,
+    // whose lock may have been held when the process forked.
+    let pid = std::process::id();
+    if let Some(worker) = current().filter(|w| w.generation == generation && w.pid == pid) {
         worker.queue.post(job, urgent);
     }
 }

@@ -39,10 +39,11 @@ def mlx():
     return found
 
 
-def options(ep_devices, config=None, level=None, **ep_options):
-    """Session options that add the EP; `config` are session config entries."""
+def options(ep_devices, config=None, level=None, threads=0, **ep_options):
+    """Session options that add the EP; `config` are session config entries, `threads` those of the CPU EP."""
     so = ort.SessionOptions()
     so.log_severity_level = 3
+    so.intra_op_num_threads = threads
     so.add_provider_for_devices(ep_devices, {k: str(v) for k, v in ep_options.items()})
     if MINOR >= 24:
         so.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
