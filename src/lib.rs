@@ -11,6 +11,7 @@ mod error;
     reason = "foreign declarations are written whole, callers use a part"
 )]
 mod ffi;
+mod log_scope;
 #[forbid(unsafe_code)]
 #[allow(dead_code, reason = "what the execution provider does not call yet")]
 mod ops;

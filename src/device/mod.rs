@@ -8,6 +8,7 @@ mod dtype;
 mod emit;
 mod evaluate;
 pub(crate) mod half;
+mod owned;
 mod platform;
 mod thread;
 
@@ -15,7 +16,8 @@ pub(crate) use array::Array;
 pub(crate) use dtype::{DType, Types};
 pub(crate) use emit::{Conv, Emit};
 pub(crate) use evaluate::Evaluated;
-pub(crate) use thread::{OnThread, Thread, on_thread, panicked};
+pub(crate) use owned::{OnThread, Session};
+pub(crate) use thread::{Thread, on_thread, panicked};
 
 use crate::error::{Error, Result};
 use crate::ffi::load;
@@ -130,6 +132,14 @@ impl Runtime {
             if code.is_some_and(|c| c != 0) {
                 log::debug!("{}", call::failure("mlx_clear_streams"));
             }
+        }
+    }
+
+    /// Gives the memory back that MLX keeps for reuse.
+    fn clear_cache(&self) {
+        // SAFETY: called on the MLX thread; the call has no other precondition.
+        if unsafe { self.mlx.mlx_clear_cache() } != 0 {
+            log::debug!("{}", call::failure("mlx_clear_cache"));
         }
     }
 

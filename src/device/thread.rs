@@ -6,6 +6,8 @@
 use super::platform::Pool;
 use super::{DeviceKind, Emit, Runtime, platform};
 use crate::error::{Error, Result};
+use crate::log_scope;
+use log::Log;
 use std::any::Any;
 use std::cell::{Cell, OnceCell};
 use std::collections::VecDeque;
@@ -13,7 +15,7 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long either side of a hand-over looks for the other before it sleeps. Waking a sleeping core costs 30-45 us
@@ -28,16 +30,16 @@ const LOOK: Duration = Duration::from_micros(50);
 const EXIT_PATIENCE: Duration = Duration::from_secs(10);
 
 const EXITING: Error = Error::Unavailable("the process is exiting: MLX takes no more work");
-const FORKED: Error = Error::Unavailable(
+pub(super) const FORKED: Error = Error::Unavailable(
     "this process was forked after MLX had run in its parent, and MLX does not survive a fork: load the model \
      and run it in the child only, or start workers with spawn instead of fork",
 );
 
 /// What a job sees: the devices of the MLX thread.
 pub(crate) struct Thread {
-    runtime: &'static Runtime,
+    pub(super) runtime: &'static Runtime,
     /// Differs between the threads of a process and its forked children.
-    generation: usize,
+    pub(super) generation: usize,
     cpu: OnceCell<Emit>,
     gpu: OnceCell<Emit>,
     _thread_bound: PhantomData<*const ()>,
@@ -123,7 +125,7 @@ pub(crate) fn on_thread<T: Send>(job: impl FnOnce(&Thread) -> Result<T> + Send) 
 }
 
 /// Lets the MLX thread run `job` some time, without waiting. Dropped when the process is exiting.
-fn post(generation: usize, urgent: bool, job: Box<dyn FnOnce(&Thread) + Send>) {
+pub(super) fn post(generation: usize, urgent: bool, job: Box<dyn FnOnce(&Thread) + Send>) {
     // A forked child owns copies of its parent's arrays, which are the parent's to free, and of its parent's queue,
     // whose lock may have been held when the process forked.
     let pid = std::process::id();
@@ -138,6 +140,8 @@ struct Frame<F, T> {
     result: Cell<Option<Result<T>>>,
     done: AtomicBool,
     caller: std::thread::Thread,
+    /// The log of the caller, which the job takes along.
+    log: Cell<Option<Arc<dyn Log>>>,
 }
 
 impl<T: Send, F: FnOnce(&Thread) -> Result<T> + Send> Frame<F, T> {
@@ -147,6 +151,7 @@ impl<T: Send, F: FnOnce(&Thread) -> Result<T> + Send> Frame<F, T> {
             result: Cell::new(None),
             done: AtomicBool::new(false),
             caller: std::thread::current(),
+            log: Cell::new(log_scope::current()),
         }
     }
 
@@ -163,8 +168,10 @@ impl<T: Send, F: FnOnce(&Thread) -> Result<T> + Send> Frame<F, T> {
         // SAFETY: precondition 1; the caller waits for `done` before the frame goes.
         let frame = unsafe { &*frame.cast::<Self>() };
         let result = match (thread, frame.job.take()) {
-            (Some(thread), Some(job)) => catch_unwind(AssertUnwindSafe(|| job(thread)))
-                .unwrap_or_else(|panic| Err(panicked(&*panic))),
+            (Some(thread), Some(job)) => {
+                let body = || log_scope::with(frame.log.take(), || job(thread));
+                catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panicked(&*panic)))
+            }
             _ => Err(EXITING),
         };
         frame.result.set(Some(result));
@@ -272,6 +279,11 @@ impl Queue {
         }
         job
     }
+}
+
+/// Of the MLX thread that was started last; `None` before the first.
+pub(super) fn generation() -> Option<usize> {
+    current().map(|worker| worker.generation)
 }
 
 fn current() -> Option<&'static Worker> {
@@ -387,102 +399,6 @@ extern "C" fn stop_at_exit() {
     }
 }
 
-/// A value that only jobs on the MLX thread can reach. Dropping it posts the value there without waiting.
-///
-/// # Invariants
-///
-/// `value` is set, read and taken on the MLX thread of `generation` only, except for the drop, which moves it there.
-pub(crate) struct OnThread<T: 'static> {
-    value: ManuallyDrop<OnceCell<T>>,
-    generation: AtomicUsize,
-    /// Whether the MLX thread is woken to free the value.
-    urgent: bool,
-}
-
-// SAFETY: by the invariant no other thread reaches the value.
-unsafe impl<T> Send for OnThread<T> {}
-// SAFETY: by the invariant no other thread reaches the value.
-unsafe impl<T> Sync for OnThread<T> {}
-
-impl<T> OnThread<T> {
-    pub(crate) fn new(value: T, thread: &Thread) -> Self {
-        Self::of_generation(value, thread.generation, true)
-    }
-
-    /// As [`Self::new`]; a value that is not urgent is freed with the next job.
-    pub(super) fn of_generation(value: T, generation: usize, urgent: bool) -> Self {
-        let value = ManuallyDrop::new(OnceCell::from(value));
-        Self {
-            value,
-            generation: AtomicUsize::new(generation),
-            urgent,
-        }
-    }
-
-    /// Without a value until [`Self::get_or_default`].
-    pub(crate) const fn empty() -> Self {
-        Self {
-            value: ManuallyDrop::new(OnceCell::new()),
-            generation: AtomicUsize::new(0),
-            urgent: true,
-        }
-    }
-
-    pub(crate) fn get(&self, thread: &Thread) -> Result<&T> {
-        if self.generation.load(Ordering::Acquire) != thread.generation {
-            return Err(FORKED);
-        }
-        self.value
-            .get()
-            .ok_or_else(|| Error::internal("a value of the MLX thread is missing"))
-    }
-}
-
-impl<T: Default> OnThread<T> {
-    pub(crate) fn get_or_default(&self, thread: &Thread) -> Result<&T> {
-        let made = self.generation.compare_exchange(
-            0,
-            thread.generation,
-            Ordering::AcqRel,
-            Ordering::Acquire,
-        );
-        if made.is_err_and(|generation| generation != thread.generation) {
-            return Err(FORKED);
-        }
-        Ok(self.value.get_or_init(T::default))
-    }
-}
-
-impl<T> Drop for OnThread<T> {
-    fn drop(&mut self) {
-        /// Moves a value that is not `Send` to the thread it belongs to.
-        struct Carried<T>(ManuallyDrop<T>);
-        // SAFETY: the value goes back to the MLX thread, where it was made.
-        unsafe impl<T> Send for Carried<T> {}
-        impl<T> Carried<T> {
-            fn release(mut self) {
-                // SAFETY: called once, on the MLX thread; a `Carried` that is not released leaks its value.
-                unsafe { ManuallyDrop::drop(&mut self.0) };
-            }
-        }
-
-        let generation = *self.generation.get_mut();
-        if generation == 0 {
-            return;
-        }
-        // SAFETY: `self` is being dropped, so the cell is not used again.
-        let cell = unsafe { ManuallyDrop::take(&mut self.value) };
-        if let Some(value) = cell.into_inner() {
-            let carried = Carried(ManuallyDrop::new(value));
-            post(
-                generation,
-                self.urgent,
-                Box::new(move |_| carried.release()),
-            );
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -523,21 +439,5 @@ mod tests {
     fn a_job_may_hand_over_another() {
         testing::open();
         assert_eq!(on_thread(|_| on_thread(|_| Ok(5))).unwrap(), 5);
-    }
-
-    #[test]
-    fn values_are_dropped_on_the_mlx_thread() {
-        struct Witness(std::sync::mpsc::Sender<std::thread::ThreadId>);
-        impl Drop for Witness {
-            fn drop(&mut self) {
-                let _ = self.0.send(std::thread::current().id());
-            }
-        }
-        testing::open();
-        let (tx, rx) = std::sync::mpsc::channel();
-        let value = on_thread(|t| Ok(OnThread::new(Witness(tx), t))).unwrap();
-        let id = on_thread(|_| Ok(std::thread::current().id())).unwrap();
-        drop(value);
-        assert_eq!(rx.recv_timeout(Duration::from_secs(5)).unwrap(), id);
     }
 }

@@ -3,12 +3,14 @@ use super::abi::{Interface, null_object};
 use super::api::Api;
 use super::bind::{Context, Declared};
 use super::log::Logger;
+use crate::device::Session;
 use crate::error::{Error, Result};
 use crate::ffi::ort::plugin::OrtNodeComputeInfo;
 use crate::ffi::ort::types::{OrtKernelContext, OrtNodeComputeContext, OrtStatus};
 use crate::ops::Loaded;
 use crate::ops::ir::Graph;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// A compiled cluster.
 pub(super) struct Kernel {
@@ -16,11 +18,19 @@ pub(super) struct Kernel {
     logger: Logger,
     inputs: Vec<Declared>,
     loaded: Loaded,
+    /// Goes after the constants.
+    _session: Arc<Session>,
 }
 
 impl Kernel {
     /// `graph` is the one that `loaded` was planned from.
-    pub(super) fn new(api: Api, logger: Logger, graph: &Graph, loaded: Loaded) -> Result<Self> {
+    pub(super) fn new(
+        api: Api,
+        logger: Logger,
+        session: Arc<Session>,
+        graph: &Graph,
+        loaded: Loaded,
+    ) -> Result<Self> {
         let declared = graph.inputs.iter().map(|id| {
             let value = graph.value(*id);
             Declared::of(value)
@@ -31,6 +41,7 @@ impl Kernel {
             logger,
             inputs: declared.collect::<Result<_>>()?,
             loaded,
+            _session: session,
         })
     }
 

@@ -1,7 +1,7 @@
 //! `OrtEpFactory`: what ONNX Runtime registers; it names the device and makes execution providers.
 use super::abi::{Interface, array, null_object, quiet};
 use super::api::{Api, Pairs};
-use super::log::{self, Logger};
+use super::log::Logger;
 use super::options::{Environment, Options};
 use super::process;
 use super::provider::Provider;
@@ -13,6 +13,7 @@ use crate::ffi::ort::types::{
     OrtEpDevice, OrtHardwareDevice, OrtHardwareDeviceType, OrtKeyValuePairs, OrtLogger,
     OrtMemoryDevice, OrtSessionOptions, OrtStatus,
 };
+use crate::log_scope;
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -44,16 +45,16 @@ pub(super) unsafe fn create(
     api: Api,
     default_logger: *const OrtLogger,
 ) -> Result<*mut OrtEpFactory> {
-    log::install();
+    log_scope::install();
     // SAFETY: the logger lives until the factory is released (1), and the factory does not use it afterwards.
     let logger = unsafe { Logger::new(api, default_logger) };
-    logger.scope(|| {
+    logger.clone().scope(|| {
         let environment = Environment::read()?;
         for name in &environment.unknown {
-            ::log::warn!("environment variable {name} is not known");
+            log::warn!("environment variable {name} is not known");
         }
         if api.version().minor == 23 && api.version().patch == 0 {
-            ::log::warn!(
+            log::warn!(
                 "ONNX Runtime 1.23.0 cannot run a graph partly on a plugin: models that this execution provider does \
                  not take whole stay on CPU; install 1.23.1 or newer (1.24.4 or newer is recommended)"
             );
@@ -63,9 +64,9 @@ pub(super) unsafe fn create(
         device::pin_library()?;
         let runtime = device::open(&environment.settings)?;
         for warning in runtime.warnings() {
-            ::log::warn!("{warning}");
+            log::warn!("{warning}");
         }
-        ::log::debug!("MLX {} from {}", runtime.mlx_version(), runtime.path().display());
+        log::debug!("MLX {} from {}", runtime.mlx_version(), runtime.path().display());
         let factory = Factory {
             api,
             logger,
@@ -239,7 +240,7 @@ impl Factory {
             } else {
                 "CPU"
             };
-            ::log::debug!("session on {device}, {options:?}");
+            log::debug!("session on {device}, {options:?}");
         });
         Ok(Provider::new(self.api, logger, options, kind).hand_out())
     }
@@ -316,9 +317,7 @@ unsafe extern "system" fn get_supported_devices(
                 return Ok(());
             }
             let Some(device) = factory.supported_device(this, &offered)? else {
-                ::log::warn!(
-                    "ONNX Runtime lists neither a CPU nor a GPU that MLX could be bound to"
-                );
+                log::warn!("ONNX Runtime lists neither a CPU nor a GPU that MLX could be bound to");
                 return Ok(());
             };
             // SAFETY: ONNX Runtime has room for `max_ep_devices` devices, at least one.

@@ -1,51 +1,41 @@
-//! Records of the `log` crate, on their way to the ONNX Runtime logger of the session that is being worked for.
-//!
-//! A callback makes its session's logger the current one of its thread; a record goes there if its severity is admitted.
-//! Records of other threads have no reader and are dropped before they are formatted.
+//! ONNX Runtime's loggers as logs of the `log` crate.
 use super::api::{Api, c_string};
 use crate::ffi::ort::types::{OrtLogger, OrtLoggingLevel};
-use log::{Level, LevelFilter, Log, Metadata, Record};
-use std::cell::Cell;
+use crate::log_scope;
+use log::{Level, Log, Metadata, Record};
+use std::sync::Arc;
 
-/// A logger of a host.
-///
+/// A logger of a host; it drops records whose severity the host does not admit.
+#[derive(Clone)]
+pub(super) struct Logger(Arc<dyn Log>);
+
 /// # Invariants
 ///
 /// `raw` is null, which drops everything, or a logger of the host of `api`, alive wherever this value is used.
-#[derive(Clone, Copy)]
-pub(super) struct Logger {
+struct HostLogger {
     api: Api,
     raw: *const OrtLogger,
 }
 
 // SAFETY: the host's loggers may be called from any thread.
-unsafe impl Send for Logger {}
+unsafe impl Send for HostLogger {}
 // SAFETY: the host's loggers may be called from several threads at once.
-unsafe impl Sync for Logger {}
-
-thread_local! {
-    static CURRENT: Cell<Option<Logger>> = const { Cell::new(None) };
-}
+unsafe impl Sync for HostLogger {}
 
 impl Logger {
     /// # Safety
     /// 1. `raw` is null or a logger of the host of `api` that is alive wherever the result is used.
     pub(super) unsafe fn new(api: Api, raw: *const OrtLogger) -> Self {
-        Self { api, raw }
+        Self(Arc::new(HostLogger { api, raw }))
     }
 
-    /// Makes this the logger of the thread while `body` runs.
+    /// Makes this the log of the thread while `body` runs.
     pub(super) fn scope<T>(&self, body: impl FnOnce() -> T) -> T {
-        struct Restore(Option<Logger>);
-        impl Drop for Restore {
-            fn drop(&mut self) {
-                CURRENT.set(self.0);
-            }
-        }
-        let _restore = Restore(CURRENT.replace(Some(*self)));
-        body()
+        log_scope::with(Some(self.0.clone()), body)
     }
+}
 
+impl HostLogger {
     fn admits(&self, level: Level) -> bool {
         if self.raw.is_null() {
             return false;
@@ -93,30 +83,14 @@ fn severity(level: Level) -> OrtLoggingLevel {
     }
 }
 
-struct Forward;
-
-impl Log for Forward {
+impl Log for HostLogger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        CURRENT
-            .get()
-            .is_some_and(|logger| logger.admits(metadata.level()))
+        self.admits(metadata.level())
     }
 
     fn log(&self, record: &Record<'_>) {
-        if let Some(logger) = CURRENT.get()
-            && logger.admits(record.level())
-        {
-            logger.write(record);
-        }
+        self.write(record);
     }
 
     fn flush(&self) {}
-}
-
-/// Sends the records of this library here from now on.
-pub(super) fn install() {
-    // A second registration finds it done.
-    if log::set_logger(&Forward).is_ok() {
-        log::set_max_level(LevelFilter::Debug);
-    }
 }

@@ -9,7 +9,7 @@ use super::options::{Claim, Options};
 use super::placement::Placement;
 use super::process;
 use super::{C_NAME, NAME};
-use crate::device::DeviceKind;
+use crate::device::{DeviceKind, Session};
 use crate::error::{Error, Result};
 use crate::ffi::ort::API_VERSION;
 use crate::ffi::ort::plugin::{OrtEp, OrtNodeComputeInfo, OrtNodeFusionOptions};
@@ -39,6 +39,8 @@ pub(super) struct Provider {
     keys: Keys,
     placement: Mutex<Placement>,
     compiled: AtomicBool,
+    /// Goes after the weights.
+    session: Arc<Session>,
 }
 
 impl Provider {
@@ -52,6 +54,7 @@ impl Provider {
             keys: Keys::default(),
             placement: Mutex::default(),
             compiled: AtomicBool::new(false),
+            session: Arc::new(Session::new()),
         }
     }
 
@@ -172,7 +175,8 @@ impl Provider {
         );
         self.placement()
             .fused(fused.name()?, imported.graph.nodes.len());
-        Kernel::new(self.api, self.logger, &imported.graph, loaded)
+        let (logger, session) = (self.logger.clone(), self.session.clone());
+        Kernel::new(self.api, logger, session, &imported.graph, loaded)
     }
 }
 
