@@ -4,6 +4,7 @@ import pathlib
 import warnings
 from dataclasses import dataclass
 
+import numpy as np
 import onnx
 from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
@@ -48,7 +49,8 @@ def value(v):
         return numpy_helper.to_list(v)
     if isinstance(v, onnx.OptionalProto):
         return numpy_helper.to_optional(v)
-    return v
+    # Some cases of rank 0 hold numpy's scalars.
+    return np.asarray(v) if isinstance(v, np.generic) else v
 
 
 def read(path, declared):

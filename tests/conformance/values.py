@@ -37,7 +37,7 @@ def special(array):
 
 def pack(array, bits):
     """Several elements per byte."""
-    codes = np.ascontiguousarray(array).view(np.uint8).reshape(-1) & ((1 << bits) - 1)
+    codes = np.asarray(array, order="C").view(np.uint8).reshape(-1) & ((1 << bits) - 1)
     per = 8 // bits
     codes = np.concatenate([codes, np.zeros(-len(codes) % per, np.uint8)]).reshape(-1, per)
     shifts = np.arange(per, dtype=np.uint8) * np.uint8(bits)
@@ -63,7 +63,7 @@ def to_ort(array):
     if not hasattr(ort.OrtValue, "ortvalue_from_numpy_with_onnx_type"):
         raise NotRun(f"cannot make a {array.dtype.name} value")
     name = array.dtype.name
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")
     if name in BYTES:
         data = array.view(np.uint16 if array.dtype.itemsize == 2 else np.uint8)
         return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(data, BYTES[name])

@@ -60,7 +60,7 @@ def run(made, given):
         if isinstance(v, list) or v is None:
             raise values.NotRun("a sequence beside outputs that numpy lacks")
         if not isinstance(v, ort.OrtValue):
-            feeds[name] = ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(v))
+            feeds[name] = ort.OrtValue.ortvalue_from_numpy(np.asarray(v, order="C"))
     outputs = [o.name for o in made.get_outputs()]
     return [values.from_ort(v) for v in made.run_with_ort_values(outputs, feeds)]
 
