@@ -27,15 +27,14 @@ PATIENCE = 120.0
 class Worker:
     """A process that runs cases; started again after a crash."""
 
-    def __init__(self, log):
-        self.log, self.process = log, None
+    def __init__(self):
+        self.process = None
 
     def start(self):
         self.process = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", str(HERE / "worker.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self.log,
             text=True,
             bufsize=1,
         )
@@ -77,11 +76,11 @@ class Worker:
             self.process.wait()
 
 
-def run_all(chosen, jobs, mode, log):
+def run_all(chosen, jobs, mode):
     """Answers by case name; `chosen` picks from the names that the workers know."""
-    first = Worker(log)
+    first = Worker()
     names = [n for n in first.start() if chosen(n)]
-    workers = [first] + [Worker(log) for _ in range(min(jobs, len(names)) - 1)]
+    workers = [first] + [Worker() for _ in range(min(jobs, len(names)) - 1)]
     waiting, answers, lock = collections.deque(names), {}, threading.Lock()
 
     def drain(worker):
@@ -136,11 +135,10 @@ def main():
     started = time.monotonic()
     patterns = given.patterns or ["*"]
     mode = "alone" if given.alone else "both"
-    with open(os.devnull if not given.list else os.dup(2), "w") as log:
-        answers = run_all(lambda name: any(fnmatch.fnmatch(name, p) for p in patterns), given.jobs, mode, log)
+    answers = run_all(lambda name: any(fnmatch.fnmatch(name, p) for p in patterns), given.jobs, mode)
     if given.list:
         for name, a in sorted(answers.items()):
-            print(name, a["claim"], a["result"], a.get("cpu", "-"), ",".join(a.get("left", [])), a["text"][:200].replace("\n", " "))
+            print(name, a["claim"], a["result"], a.get("cpu", "-"), a.get("left", ""), a["text"][:200].replace("\n", " "))
     counts = collections.Counter((a["claim"], a["result"]) for a in answers.values())
     for (claim, result), count in sorted(counts.items()):
         print(f"{count:5} {claim:7} {result}")

@@ -39,10 +39,10 @@ def mlx():
     return found
 
 
-def options(ep_devices, config=None, level=None, threads=0, **ep_options):
+def options(ep_devices, config=None, level=None, threads=0, severity=3, **ep_options):
     """Session options that add the EP; `config` are session config entries, `threads` those of the CPU EP."""
     so = ort.SessionOptions()
-    so.log_severity_level = 3
+    so.log_severity_level = severity
     so.intra_op_num_threads = threads
     so.add_provider_for_devices(ep_devices, {k: str(v) for k, v in ep_options.items()})
     if MINOR >= 24:
