@@ -79,7 +79,19 @@ for version in $hosts; do
     pytest_on "$version" tests/python
 done
 
+backend_suite_on() {
+    local folder
+    folder=$(ort "$1")
+    PYTHONPATH=$folder OPENBLAS_NUM_THREADS=1 "$env_python" tests/conformance/run.py
+}
+stage "ONNX backend suite on onnxruntime 1.32.0"
+backend_suite_on 1.32.0
+
 if [ -n "$all_hosts" ]; then
+    for version in 1.24.4 1.28.0; do
+        stage "ONNX backend suite on onnxruntime $version"
+        backend_suite_on "$version"
+    done
     for version in $every_host; do
         case " $hosts " in *" $version "*) continue ;; esac
         stage "host tests on onnxruntime $version"
