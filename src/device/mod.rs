@@ -14,7 +14,7 @@ mod thread;
 
 pub(crate) use array::Array;
 pub(crate) use dtype::{DType, Types};
-pub(crate) use emit::{Conv, Emit};
+pub(crate) use emit::{Conv, Emit, Scatter};
 pub(crate) use evaluate::Evaluated;
 pub(crate) use owned::{OnThread, Session};
 pub(crate) use thread::{Thread, on_thread, panicked};

@@ -3,6 +3,7 @@
 use super::{HostTensor, Inputs};
 use crate::device::{Array, DType, Emit};
 use crate::error::{Error, Result};
+use std::ops::RangeInclusive;
 
 /// The indices of input `input`, negative ones wrapped, all in `0..bound`.
 ///
@@ -20,7 +21,7 @@ pub(crate) fn within(cx: &Emit, x: &Inputs<'_>, input: usize, bound: usize) -> R
         )));
     }
     if let Some(range) = x.host_range(input)? {
-        check(input, range, size)?;
+        check("index", input, range, -size..=size - 1)?;
     }
     let plain = |host: &HostTensor| {
         host.as_ints()
@@ -53,34 +54,77 @@ pub(crate) fn tuples(cx: &Emit, x: &Inputs<'_>, input: usize, bounds: &[usize]) 
     let sizes = sizes.map_err(|_| Error::internal("an axis out of range"))?;
     if let Some(ranges) = x.host_ranges(input, columns)? {
         for (range, size) in ranges.into_iter().zip(&sizes) {
-            check(input, range, *size)?;
+            check("index", input, range, -size..=size - 1)?;
         }
     }
     let mut steps = vec![1; columns];
     for column in (1..columns).rev() {
         steps[column - 1] = steps[column] * sizes[column];
     }
-    let row = |values: Vec<i64>| {
-        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        cx.array_from_bytes(DType::I64, &[columns], &bytes)
-    };
-    let last = row(sizes.iter().map(|size| size - 1).collect())?;
-    let inside = wrap(cx, &tuples, &row(sizes)?, &last)?;
-    let positions = cx.multiply(&inside, &row(steps)?)?;
+    let row = |values: &[i64]| cx.int64s(&[columns], values);
+    let last: Vec<_> = sizes.iter().map(|size| size - 1).collect();
+    let inside = wrap(cx, &tuples, &row(&sizes)?, &row(&last)?)?;
+    let positions = cx.multiply(&inside, &row(&steps)?)?;
     cx.sum(&positions, &[rest.len()], false)
 }
 
-fn check(input: usize, (low, high): (i64, i64), size: i64) -> Result<()> {
-    for value in [low, high] {
-        if value < -size || value >= size {
-            return Err(Error::invalid(format!(
-                "index {value} in input {input} is out of range: it must be in [{}, {}]",
-                -size,
-                size - 1
-            )));
+/// One position in a flattened tensor of sizes `bounds` for each element of input `input`: the element is the index
+/// along `axis`, and its own place gives those along the other axes, where there are no more places than `bounds`.
+pub(crate) fn elements(
+    cx: &Emit,
+    x: &Inputs<'_>,
+    input: usize,
+    axis: usize,
+    bounds: &[usize],
+) -> Result<Array> {
+    let mut steps = vec![1; bounds.len()];
+    for i in (1..bounds.len()).rev() {
+        steps[i - 1] = steps[i] * bounds[i];
+    }
+    // The sizes of MLX's axes are 32-bit, and so are the positions along them.
+    let times = |a: &Array, step: usize| {
+        let step =
+            i32::try_from(step).map_err(|_| Error::invalid("a tensor of too many elements"))?;
+        cx.multiply(a, &cx.int(step.into(), DType::I32)?)
+    };
+    let along = cx.astype(&within(cx, x, input, bounds[axis])?, DType::I32)?;
+    let mut out = times(&along, steps[axis])?;
+    for (i, places) in x.dims(input)?.iter().enumerate() {
+        if i != axis && *places > 1 {
+            let mut dims = vec![1; bounds.len()];
+            dims[i] = *places;
+            let place = times(&cx.arange(*places, DType::I32)?, steps[i])?;
+            out = cx.add(&out, &cx.reshape(&place, &dims)?)?;
         }
     }
-    Ok(())
+    Ok(out)
+}
+
+/// The numbers of input `input`, all in `0..=last`. One that is out of range is an error or clamped, as [`within`] says.
+pub(crate) fn at_most(cx: &Emit, x: &Inputs<'_>, input: usize, last: usize) -> Result<Array> {
+    let bound = i64::try_from(last).map_err(|_| Error::internal("an axis out of range"))?;
+    if let Some(range) = x.host_range(input)? {
+        check("value", input, range, 0..=bound)?;
+    }
+    let values = x.array(input)?;
+    let number = |v| cx.int(v, values.dtype());
+    cx.minimum(&cx.maximum(values, &number(0)?)?, &number(bound)?)
+}
+
+fn check(
+    what: &str,
+    input: usize,
+    (low, high): (i64, i64),
+    allowed: RangeInclusive<i64>,
+) -> Result<()> {
+    match [low, high].iter().find(|value| !allowed.contains(value)) {
+        None => Ok(()),
+        Some(value) => Err(Error::invalid(format!(
+            "{what} {value} in input {input} is out of range: it must be in [{}, {}]",
+            allowed.start(),
+            allowed.end()
+        ))),
+    }
 }
 
 /// Wraps negative indices of a computed array and clamps all to `0..size`.
@@ -119,9 +163,7 @@ mod tests {
         testing::open();
         let made = on_thread(|thread| {
             let cx = thread.emit(DeviceKind::Cpu)?;
-            let bytes: Vec<_> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-            let array = cx.array_from_bytes(DType::I64, dims, &bytes)?;
-            let tensor = Tensor::from_array(array);
+            let tensor = Tensor::from_array(cx.int64s(dims, values)?);
             let x = Inputs::new(cx, vec![Some(&tensor)], vec![]);
             let indices = match bounds {
                 [bound] => within(cx, &x, 0, *bound)?,

@@ -129,6 +129,42 @@ impl Case {
         self
     }
 
+    /// An input that the program computes with an operator that has no host form: only the device knows its value.
+    /// Integers and booleans.
+    pub(crate) fn computed(mut self, data: Data) -> Self {
+        let (op_type, operand) = if data.dtype == DType::Bool {
+            let flags = data.bytes.iter();
+            let values: Vec<_> = flags
+                .map(|b| if *b == 0 { 0.0 } else { f64::NAN })
+                .collect();
+            ("IsNaN", floats(DType::F32, &data.dims, &values))
+        } else {
+            let bytes = data.bytes.iter().map(|b| !b).collect();
+            (
+                "BitwiseNot",
+                Data {
+                    bytes,
+                    ..data.clone()
+                },
+            )
+        };
+        let from = self.value(&operand, Origin::Input, None);
+        self.graph.inputs.push(from);
+        self.inputs.push(operand);
+        self.node.inputs.pop();
+        let producer = NodeId(u32::try_from(self.graph.nodes.len()).unwrap());
+        let to = self.value(&data, Origin::Node(producer), None);
+        self.graph.nodes.push(Node {
+            op_type: op_type.into(),
+            name: "producer".into(),
+            since_version: 20,
+            inputs: vec![Some(from)],
+            outputs: vec![Some(to)],
+            ..Node::default()
+        });
+        self
+    }
+
     /// A constant initializer or a boundary input.
     pub(crate) fn given(self, constant: bool, data: Data) -> Self {
         if constant {
@@ -185,6 +221,7 @@ impl Case {
         id
     }
 
+    /// The graph, the inputs and the constants; the tested node is the last one.
     fn finish(mut self) -> (Graph, Vec<Data>, Vec<(ValueId, Data)>) {
         let first = self
             .node
@@ -193,6 +230,7 @@ impl Case {
             .flatten()
             .next()
             .and_then(|id| self.graph.value(*id).dtype());
+        let last = NodeId(u32::try_from(self.graph.nodes.len()).unwrap());
         for index in 0..self.outputs {
             let dtype = self
                 .output_types
@@ -201,7 +239,7 @@ impl Case {
                 .or(first)
                 .unwrap_or(DType::F32);
             let kind = ValueKind::Tensor { dtype, shape: None };
-            let origin = Origin::Node(NodeId(0));
+            let origin = Origin::Node(last);
             let id = self.graph.add_value(Value {
                 name: format!("out{index}"),
                 kind,
@@ -218,7 +256,8 @@ impl Case {
     /// The refusal of the node.
     pub(crate) fn reject(self) -> Reject {
         let (graph, ..) = self.finish();
-        plan(&graph, NodeId(0)).err().expect("the node is refused")
+        let last = graph.node_ids().last().expect("the tested node");
+        plan(&graph, last).err().expect("the node is refused")
     }
 
     /// The outputs, or the failure.

@@ -2,6 +2,7 @@
 use super::super::array::mlx_type;
 use super::{Array, DType, Emit, binary, unary};
 use crate::error::Result;
+use crate::ffi::mlx::types::mlx_stream;
 
 unary! {
     abs = mlx_abs;
@@ -76,19 +77,21 @@ binary! {
 }
 
 impl Emit {
+    /// The stream for an operation that makes another type of an array.
+    fn stream_to(&self, a: &Array, dtype: DType) -> mlx_stream {
+        if dtype == DType::F64 {
+            self.cpu
+        } else {
+            self.stream(&[a])
+        }
+    }
+
     /// Converts elements; integers wrap, floats round half to even.
     pub(crate) fn astype(&self, a: &Array, dtype: DType) -> Result<Array> {
         if a.dtype() == dtype {
             return Ok(a.clone());
         }
-        let (s, kind) = (
-            if dtype == DType::F64 {
-                self.cpu
-            } else {
-                self.stream(&[a])
-            },
-            mlx_type(dtype)?,
-        );
+        let (s, kind) = (self.stream_to(a, dtype), mlx_type(dtype)?);
         // SAFETY: `a` is a live array, `s` a stream of this thread, and the out parameter is the empty handle.
         self.make("mlx_astype", |out| unsafe {
             self.mlx.mlx_astype(out, a.raw(), kind, s)
@@ -97,7 +100,7 @@ impl Emit {
 
     /// The same bytes as another type; the last dimension scales with the widths.
     pub(crate) fn view(&self, a: &Array, dtype: DType) -> Result<Array> {
-        let (s, kind) = (self.stream(&[a]), mlx_type(dtype)?);
+        let (s, kind) = (self.stream_to(a, dtype), mlx_type(dtype)?);
         // SAFETY: `a` is a live array, `s` a stream of this thread, and the out parameter is the empty handle.
         self.make("mlx_view", |out| unsafe {
             self.mlx.mlx_view(out, a.raw(), kind, s)

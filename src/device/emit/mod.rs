@@ -2,9 +2,11 @@
 mod arith;
 mod linalg;
 mod reduce;
+mod scatter;
 mod shape;
 
 pub(crate) use linalg::Conv;
+pub(crate) use scatter::Scatter;
 
 use super::array::mlx_type;
 use super::call::{check, failure};
@@ -160,6 +162,12 @@ impl Emit {
         };
         // SAFETY: the constructor gave us the only handle.
         unsafe { Array::from_raw(self.mlx, raw, "mlx_array_new_data") }
+    }
+
+    /// An int64 array of row-major values.
+    pub(crate) fn int64s(&self, dims: &[usize], values: &[i64]) -> Result<Array> {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        self.array_from_bytes(DType::I64, dims, &bytes)
     }
 
     /// A rank-0 array of a float type.

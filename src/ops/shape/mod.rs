@@ -12,6 +12,7 @@ mod pad;
 mod query;
 mod range;
 mod reshape;
+mod scatter;
 mod slice;
 mod space;
 mod split;
@@ -31,6 +32,7 @@ pub(super) const FAMILY: &[&[super::OpDef]] = &[
     query::OPS,
     range::OPS,
     reshape::OPS,
+    scatter::OPS,
     slice::OPS,
     space::OPS,
     split::OPS,
