@@ -30,6 +30,7 @@ mod support;
 mod tensor;
 #[cfg(test)]
 mod testing;
+mod vision;
 
 pub(crate) use host::{HostData, HostTensor};
 pub(crate) use node::{NodeRef, Weight};
@@ -89,6 +90,7 @@ static FAMILIES: &[&[&[OpDef]]] = &[
     nn::FAMILY,
     reduce::FAMILY,
     shape::FAMILY,
+    vision::FAMILY,
 ];
 
 /// All rows.

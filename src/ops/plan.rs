@@ -3,6 +3,7 @@ use super::node::{MakeLayout, NodeRef, Weight, WeightUse};
 use super::{HostTensor, Reject, Tensor};
 use crate::device::{Array, DType, Emit};
 use crate::error::{Error, Result};
+use std::borrow::Cow;
 
 /// What planning a node yields: how to run it, or why not.
 pub(crate) type Planned = Result<Plan, Reject>;
@@ -144,6 +145,11 @@ impl<'a> Inputs<'a> {
     /// An input as numbers; the plan declared it with [`Plan::reads`].
     pub(crate) fn host(&self, index: usize) -> Result<&'a HostTensor> {
         self.get(index)?.read(self.cx)
+    }
+
+    /// The bytes of an input of any size; the plan declared it with [`Plan::reads`].
+    pub(crate) fn bytes(&self, index: usize) -> Result<Cow<'a, [u8]>> {
+        self.get(index)?.bytes(self.cx)
     }
 
     /// The elements of an integer input; the plan declared it with [`Plan::reads`].

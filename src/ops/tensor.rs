@@ -2,6 +2,7 @@
 use super::HostTensor;
 use crate::device::{Array, DType, Emit};
 use crate::error::{Error, Result};
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 /// Bytes of a boundary input, as the caller of Run passed them.
@@ -126,6 +127,16 @@ impl<'a> Tensor<'a> {
             (None, None) => return Err(Error::internal("a value without any form")),
         };
         Ok(self.host.get_or_init(|| host))
+    }
+
+    /// The row-major bytes, however many; an array is evaluated and read for them.
+    pub(crate) fn bytes(&self, cx: &Emit) -> Result<Cow<'_, [u8]>> {
+        match (self.boundary, self.host.get(), self.array.get()) {
+            (Some(bytes), ..) => Ok(Cow::Borrowed(bytes)),
+            (None, Some(host), _) => Ok(Cow::Owned(host.to_bytes())),
+            (None, None, Some(array)) => cx.read_bytes(array).map(Cow::Owned),
+            (None, None, None) => Err(Error::internal("a value without any form")),
+        }
     }
 
     /// Smallest and largest element of an integer value that lies on the host, for checks that must not
