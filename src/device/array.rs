@@ -145,9 +145,9 @@ impl Drop for Array {
     }
 }
 
-/// The MLX type of an ONNX type; none for those that no MLX array holds.
+/// The MLX type of an ONNX type, or of what stores it; none for those that no MLX array holds.
 pub(super) fn to_mlx(dtype: DType) -> Option<mlx_dtype> {
-    Some(match dtype {
+    Some(match dtype.storage() {
         DType::Bool => mlx_dtype::MLX_BOOL,
         DType::U8 => mlx_dtype::MLX_UINT8,
         DType::U16 => mlx_dtype::MLX_UINT16,
@@ -175,5 +175,5 @@ fn from_mlx(code: mlx_dtype) -> Option<DType> {
     DType::ALL
         .iter()
         .copied()
-        .find(|t| to_mlx(*t) == Some(code))
+        .find(|t| *t == t.storage() && to_mlx(*t) == Some(code))
 }

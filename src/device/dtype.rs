@@ -70,6 +70,23 @@ impl DType {
         (elements * self.bits()).div_ceil(8)
     }
 
+    /// The type of the MLX array that holds elements of this type. MLX has no type below 8 bits and no float of 8
+    /// bits: integers hold them, one element per byte - the value of an integer, the code of a float.
+    pub(crate) const fn storage(self) -> Self {
+        match self {
+            Self::F8E4M3FN
+            | Self::F8E4M3FNUZ
+            | Self::F8E5M2
+            | Self::F8E5M2FNUZ
+            | Self::F8E8M0
+            | Self::F4E2M1
+            | Self::U4
+            | Self::U2 => Self::U8,
+            Self::I4 | Self::I2 => Self::I8,
+            _ => self,
+        }
+    }
+
     pub(crate) fn is_float(self) -> bool {
         Types::FLOAT64.contains(self.set())
     }
@@ -116,6 +133,16 @@ bitflags::bitflags! {
         const U32 = 1 << 12;
         const U64 = 1 << 13;
         const BF16 = 1 << 16;
+        const F8E4M3FN = 1 << 17;
+        const F8E4M3FNUZ = 1 << 18;
+        const F8E5M2 = 1 << 19;
+        const F8E5M2FNUZ = 1 << 20;
+        const U4 = 1 << 21;
+        const I4 = 1 << 22;
+        const F4E2M1 = 1 << 23;
+        const U2 = 1 << 24;
+        const I2 = 1 << 25;
+        const F8E8M0 = 1 << 26;
         /// float, float16, bfloat16.
         const FLOAT = Self::F32.bits() | Self::F16.bits() | Self::BF16.bits();
         /// The above and double, which runs on MLX's CPU stream.
@@ -129,6 +156,14 @@ bitflags::bitflags! {
         const NUMERIC = Self::FLOAT64.bits() | Self::INT.bits();
         /// Every type that an MLX array can hold.
         const ANY = Self::NUMERIC.bits() | Self::BOOL.bits();
+        /// The four floats of 8 bits with a sign.
+        const FLOAT8 = Self::F8E4M3FN.bits() | Self::F8E4M3FNUZ.bits() | Self::F8E5M2.bits() | Self::F8E5M2FNUZ.bits();
+        /// Integers of 2 and 4 bits.
+        const SMALL_INT = Self::U4.bits() | Self::I4.bits() | Self::U2.bits() | Self::I2.bits();
+        /// Every type that MLX lacks; see [`DType::storage`].
+        const STORED = Self::FLOAT8.bits() | Self::F8E8M0.bits() | Self::F4E2M1.bits() | Self::SMALL_INT.bits();
+        /// Every type that a program can hold.
+        const ALL = Self::ANY.bits() | Self::STORED.bits();
         const _ = !0;
     }
 }
@@ -157,6 +192,11 @@ mod tests {
         assert!(
             Types::INDEX.contains(DType::I64.set()) && !Types::INDEX.contains(DType::I16.set())
         );
+        for t in DType::ALL {
+            let held = Types::ANY.contains(t.storage().set());
+            assert_eq!(held, Types::ALL.contains(t.set()), "{t}");
+            assert_eq!(*t != t.storage(), Types::STORED.contains(t.set()), "{t}");
+        }
         assert_eq!(DType::U4.byte_size(3), 2);
         assert_eq!(DType::F64.byte_size(3), 24);
         assert_eq!(

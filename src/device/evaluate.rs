@@ -7,7 +7,8 @@ use crate::ffi::mlx::types::mlx_vector_array;
 /// Results smaller than this are freed with the next job instead of waking the MLX thread for it.
 const LAZILY_FREED_BYTES: usize = 1 << 20;
 
-/// An evaluated array in row-major order. Its bytes may be read from any thread.
+/// An evaluated value in row-major order. Its bytes, packed as ONNX packs types below 8 bits, may be read from any
+/// thread.
 ///
 /// # Invariants
 ///
@@ -57,8 +58,18 @@ impl Emit {
         check("mlx_eval", code)
     }
 
-    /// Evaluates arrays and makes them readable from any thread.
-    pub(crate) fn evaluate(&self, mut arrays: Vec<Array>) -> Result<Vec<Evaluated>> {
+    /// Evaluates the values of these arrays, of the given types, and makes them readable from any thread.
+    pub(crate) fn evaluate(&self, values: Vec<(DType, Array)>) -> Result<Vec<Evaluated>> {
+        let (mut types, mut arrays) = (Vec::new(), Vec::new());
+        for (dtype, array) in values {
+            let dims: Vec<_> = array.shape().iter().map(|d| i64::from(*d)).collect();
+            types.push((dtype, dims));
+            arrays.push(if dtype.bits() < 8 {
+                self.pack(&array, dtype)?
+            } else {
+                array
+            });
+        }
         self.eval(&arrays.iter().collect::<Vec<_>>())?;
         let mut strided = Vec::new();
         for (index, array) in arrays.iter().enumerate() {
@@ -74,13 +85,13 @@ impl Emit {
         }
         arrays
             .into_iter()
-            .map(|array| self.readable(array))
+            .zip(types)
+            .map(|(array, (dtype, dims))| self.readable(array, dtype, dims))
             .collect()
     }
 
-    fn readable(&self, array: Array) -> Result<Evaluated> {
-        let dims = array.shape().iter().map(|d| i64::from(*d)).collect();
-        let (dtype, len) = (array.dtype(), array.byte_len());
+    fn readable(&self, array: Array, dtype: DType, dims: Vec<i64>) -> Result<Evaluated> {
+        let len = array.byte_len();
         // An empty array has no buffer, which CUDA's accessor does not survive.
         let data = if len == 0 {
             std::ptr::null()

@@ -19,6 +19,7 @@ execution providers, as do strings and complex numbers everywhere.
 
 /// The named sets, largest first.
 const SETS: &[(&str, Types)] = &[
+    ("all", Types::ALL),
     ("any", Types::ANY),
     ("numeric", Types::NUMERIC),
     ("float64", Types::FLOAT64),

@@ -34,6 +34,15 @@ impl<'a> Tensor<'a> {
         }
     }
 
+    /// A value of a type that `array` stores.
+    pub(crate) fn stored(dtype: DType, array: Array) -> Self {
+        debug_assert_eq!(dtype.storage(), array.dtype());
+        Self {
+            dtype,
+            ..Self::from_array(array)
+        }
+    }
+
     pub(crate) fn from_host(host: HostTensor) -> Self {
         Self {
             dtype: host.dtype(),
@@ -62,6 +71,17 @@ impl<'a> Tensor<'a> {
         })
     }
 
+    /// The value as one of type `dtype`, if it is or its array stores that type.
+    pub(crate) fn declared(self, dtype: DType) -> Result<Self, DType> {
+        let stored = self.dtype == dtype.storage() && self.host.get().is_none();
+        if self.dtype == dtype || stored {
+            Ok(Self { dtype, ..self })
+        } else {
+            Err(self.dtype)
+        }
+    }
+
+    /// The ONNX type. The array may be of another: see [`DType::storage`].
     pub(crate) fn dtype(&self) -> DType {
         self.dtype
     }

@@ -51,6 +51,18 @@ pub(crate) fn ints(dtype: DType, dims: &[usize], values: &[i64]) -> Data {
     }
 }
 
+/// Elements of a type that MLX lacks, by their bits.
+pub(crate) fn codes(dtype: DType, dims: &[usize], codes: &[u8]) -> Data {
+    assert_eq!(dims.iter().product::<usize>(), codes.len());
+    let bits = dtype.bits();
+    let mut bytes = vec![0; dtype.byte_size(codes.len())];
+    for (i, code) in codes.iter().enumerate() {
+        bytes[i * bits / 8] |= code << (i * bits % 8);
+    }
+    let dims = dims.to_vec();
+    Data { dtype, dims, bytes }
+}
+
 /// A node with its inputs; run it or see why it is refused.
 pub(crate) struct Case {
     graph: Graph,
@@ -313,6 +325,19 @@ impl Output {
     pub(crate) fn ints(&self) -> Vec<i64> {
         self.elements()
             .flat_map(|t| t.as_ints().expect("integers").to_vec())
+            .collect()
+    }
+
+    /// The bits of elements of a type that MLX lacks.
+    pub(crate) fn codes(&self) -> Vec<u8> {
+        let count = self.dims().iter().product::<i64>();
+        let (bits, mask) = (self.dtype().bits(), u8::MAX >> (8 - self.dtype().bits()));
+        assert_eq!(
+            self.bytes().len(),
+            self.dtype().byte_size(usize::try_from(count).unwrap())
+        );
+        (0..usize::try_from(count).unwrap())
+            .map(|i| self.bytes()[i * bits / 8] >> (i * bits % 8) & mask)
             .collect()
     }
 

@@ -1,7 +1,7 @@
 //! Elementwise operations, comparisons and casts.
 use super::super::array::mlx_type;
 use super::{Array, DType, Emit, binary, unary};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ffi::mlx::types::mlx_stream;
 
 unary! {
@@ -86,8 +86,11 @@ impl Emit {
         }
     }
 
-    /// Converts elements; integers wrap, floats round half to even.
+    /// Converts elements between types of MLX; integers wrap, floats round half to even.
     pub(crate) fn astype(&self, a: &Array, dtype: DType) -> Result<Array> {
+        if dtype != dtype.storage() {
+            return Err(Error::internal(format!("MLX has no conversion to {dtype}")));
+        }
         if a.dtype() == dtype {
             return Ok(a.clone());
         }

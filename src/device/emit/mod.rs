@@ -1,6 +1,7 @@
 //! The operations of mlx-c as safe methods, named like them without the prefix.
 mod arith;
 mod linalg;
+mod packed;
 mod reduce;
 mod scatter;
 mod shape;
@@ -139,14 +140,13 @@ impl Emit {
         vector.to_arrays()
     }
 
-    /// An array over a copy of row-major little-endian bytes.
+    /// An array over a copy of row-major little-endian bytes, packed as ONNX packs types below 8 bits.
     pub(crate) fn array_from_bytes(
         &self,
         dtype: DType,
         dims: &[usize],
         bytes: &[u8],
     ) -> Result<Array> {
-        let shape = shape_of(dims)?;
         let expected = dtype.byte_size(dims.iter().product());
         if bytes.len() != expected {
             return Err(Error::internal(format!(
@@ -154,6 +154,11 @@ impl Emit {
                 bytes.len()
             )));
         }
+        if dtype.bits() < 8 {
+            let packed = self.array_from_bytes(DType::U8, &[bytes.len()], bytes)?;
+            return self.unpack(&packed, dtype, dims);
+        }
+        let shape = shape_of(dims)?;
         let (kind, data) = (mlx_type(dtype)?, bytes.as_ptr().cast::<c_void>());
         // SAFETY: `data` has as many bytes as `shape` and the type say, checked above; mlx-c copies them.
         let raw = unsafe {

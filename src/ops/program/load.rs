@@ -185,12 +185,13 @@ impl Program {
         let find = |key: u64, layout: &str| made.get(&(key, layout.to_owned())).cloned();
         let mut constants: Vec<Option<Tensor<'static>>> = Vec::with_capacity(self.slots.len());
         for slot in &self.slots {
-            constants.push(match &slot.constant {
-                None => None,
-                Some(c) => match (&c.host, find(c.key, PLAIN)) {
-                    (Some(host), _) => Some(Tensor::from_host(host.clone())),
-                    (None, array) => array.map(Tensor::from_array),
-                },
+            let Some((constant, dtype)) = slot.constant.as_ref().zip(slot.dtype) else {
+                constants.push(None);
+                continue;
+            };
+            constants.push(match (&constant.host, find(constant.key, PLAIN)) {
+                (Some(host), _) => Some(Tensor::from_host(host.clone())),
+                (None, array) => array.map(|array| Tensor::stored(dtype, array)),
             });
         }
         let mut weights = Vec::with_capacity(self.steps.len());

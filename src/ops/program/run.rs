@@ -62,7 +62,7 @@ impl Loaded {
             let name = &program.slots[*slot as usize].name;
             let tensor = found
                 .ok_or_else(|| Error::internal(format!("output '{name}' was not produced")))?;
-            arrays.push(tensor.array(cx)?.clone());
+            arrays.push((tensor.dtype(), tensor.array(cx)?.clone()));
         }
         // Intermediate handles go first: MLX may then reuse their buffers while it evaluates.
         drop(slots);
@@ -79,20 +79,20 @@ impl super::Program {
     }
 
     /// The outputs of a step, unless one is missing or of another type than the model declares.
-    pub(super) fn checked(&self, step: &Step, outputs: Outputs) -> Result<Outputs> {
+    pub(super) fn checked(&self, step: &Step, mut outputs: Outputs) -> Result<Outputs> {
         for (index, slot) in step.outputs.iter().enumerate() {
             let Some(slot) = slot else { continue };
-            let Some(Some(tensor)) = outputs.get(index) else {
+            let Some(tensor) = outputs.get_mut(index).and_then(Option::take) else {
                 return Err(Error::internal(format!("output {index} was not produced")));
             };
-            if let Some(declared) = self.slots[*slot as usize].dtype
-                && declared != tensor.dtype()
-            {
-                let made = tensor.dtype();
-                return Err(Error::internal(format!(
-                    "output {index} is {made}, the model declares {declared}"
-                )));
-            }
+            outputs[index] = Some(match self.slots[*slot as usize].dtype {
+                None => tensor,
+                Some(declared) => tensor.declared(declared).map_err(|made| {
+                    Error::internal(format!(
+                        "output {index} is {made}, the model declares {declared}"
+                    ))
+                })?,
+            });
         }
         Ok(outputs)
     }

@@ -307,3 +307,29 @@ fn more_memory_than_there_is_is_an_error() {
     let out = run(&loaded, &[x, i64s(&[2], &[1, 2])]).unwrap();
     assert_eq!(out[0].floats(), [2.0, 2.0]);
 }
+
+/// Values of types that MLX lacks, from a boundary, a small and a large constant.
+#[test]
+fn types_that_mlx_lacks_keep_their_bits() {
+    use crate::device::Types;
+    use crate::ops::testing::{Case, codes};
+    for dtype in Types::STORED.iter_types() {
+        let mask = u8::MAX >> (8 - dtype.bits());
+        for dims in [&[256][..], &[3, 5], &[1], &[], &[0, 2], &[4097]] {
+            let count = dims.iter().product();
+            let bits: Vec<_> = (0u8..=255).cycle().map(|c| c & mask).take(count).collect();
+            for constant in [false, true] {
+                let case = Case::new("Identity", 25).given(constant, codes(dtype, dims, &bits));
+                let out = case.run().remove(0);
+                assert_eq!((out.dtype(), out.dims().len()), (dtype, dims.len()));
+                assert_eq!(out.codes(), bits, "{dtype} {dims:?}");
+            }
+        }
+        let bits: Vec<_> = (1u8..7).map(|c| c & mask).collect();
+        let case = Case::new("Transpose", 25).input(codes(dtype, &[2, 3], &bits));
+        let out = case.run().remove(0);
+        assert_eq!(out.dims(), [3, 2]);
+        let order = [0, 3, 1, 4, 2, 5].map(|i| bits[i]);
+        assert_eq!(out.codes(), order);
+    }
+}

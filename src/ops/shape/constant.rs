@@ -2,11 +2,11 @@
 use super::grid;
 use crate::device::{DType, Types};
 use crate::error::{Error, Result};
-use crate::ops::{HostData, HostTensor, NodeRef, OpDef, Planned, Reject, lower, op};
+use crate::ops::{HostData, HostTensor, NodeRef, OpDef, Planned, lower, op};
 
 pub(in crate::ops) const OPS: &[OpDef] = &[
-    op!("Constant", 1..=11, [ANY], tensor),
-    op!("Constant", 12.., [ANY], constant),
+    op!("Constant", 1..=11, [ALL], tensor),
+    op!("Constant", 12.., [ALL], constant),
     op!("ConstantOfShape", 9.., [I64], of_shape),
 ];
 
@@ -39,7 +39,7 @@ fn tensor(node: &NodeRef<'_>) -> Planned {
     let Some(value) = node.tensor("value")? else {
         return node.bad_attribute("value");
     };
-    if !Types::ANY.contains(value.dtype.set()) {
+    if !Types::ALL.contains(value.dtype.set()) {
         return node.bad_attribute("value");
     }
     if let Some(small) = HostTensor::from_bytes(value.dtype, &value.dims, &value.bytes) {
@@ -50,20 +50,24 @@ fn tensor(node: &NodeRef<'_>) -> Planned {
 }
 
 fn of_shape(node: &NodeRef<'_>) -> Planned {
-    let value = match node.tensor("value")? {
-        None => HostTensor::floats(DType::F32, vec![], vec![0.0]),
-        Some(value) => match HostTensor::from_bytes(value.dtype, &value.dims, &value.bytes) {
-            Some(found) if found.len() == 1 => found.with_dims(vec![]),
-            _ => return Err(Reject::Attribute("value".into())),
-        },
+    let (dtype, bytes) = match node.tensor("value")? {
+        None => (DType::F32, [0; 4].into()),
+        Some(value) if value.dims.iter().product::<usize>() == 1 => {
+            (value.dtype, value.bytes.clone())
+        }
+        Some(_) => return node.bad_attribute("value"),
     };
-    let on_host = value.clone();
+    if !Types::ALL.contains(dtype.set()) || bytes.len() != dtype.byte_size(1) {
+        return node.bad_attribute("value");
+    }
+    let on_host = HostTensor::from_bytes(dtype, &[], &bytes);
     let plan = lower(move |cx, x| {
-        let scalar = cx.array_from_bytes(value.dtype(), &[], &value.to_bytes())?;
+        let scalar = cx.array_from_bytes(dtype, &[], &bytes)?;
         cx.full(&dims(x.ints(0)?)?, &scalar)
     })?;
     Ok(plan.reads(&[0]).or_host(move |h| {
-        let Some(shape) = grid::first(h).and_then(HostTensor::as_ints) else {
+        let shape = grid::first(h).and_then(HostTensor::as_ints);
+        let Some((shape, on_host)) = shape.zip(on_host.as_ref()) else {
             return Ok(None);
         };
         let dims = dims(shape)?;
@@ -93,7 +97,7 @@ mod tests {
     use crate::device::{DType, Types};
     use crate::ops::Reject;
     use crate::ops::ir::{Attribute, TensorData};
-    use crate::ops::testing::{Case, Data, f32s, floats, i64s, ints};
+    use crate::ops::testing::{Case, Data, codes, f32s, floats, i64s, ints};
 
     fn attribute(data: &Data) -> Attribute {
         Attribute::Tensor(TensorData {
@@ -105,7 +109,9 @@ mod tests {
 
     fn of_type(dtype: DType, dims: &[usize], value: i8) -> Data {
         let count = dims.iter().product();
-        if dtype.is_float() {
+        if Types::STORED.contains(dtype.set()) {
+            codes(dtype, dims, &vec![value.cast_unsigned(); count])
+        } else if dtype.is_float() {
             floats(dtype, dims, &vec![value.into(); count])
         } else {
             ints(dtype, dims, &vec![value.into(); count])
@@ -114,7 +120,7 @@ mod tests {
 
     #[test]
     fn tensors_of_every_type() {
-        for dtype in Types::ANY.iter_types() {
+        for dtype in Types::ALL.iter_types() {
             for dims in [&[2][..], &[], &[0, 3], &[5000]] {
                 for opset in [1, 9, 13, 25] {
                     let data = of_type(dtype, dims, 1);
@@ -152,12 +158,12 @@ mod tests {
         let refused = Reject::Attribute("value".into());
         assert_eq!(reject("sparse_value", Attribute::Unknown), refused);
         assert_eq!(reject("value_string", Attribute::String(vec![])), refused);
-        let packed = TensorData {
-            dtype: DType::U4,
-            dims: vec![2],
-            bytes: [0u8].into(),
+        let complex = TensorData {
+            dtype: DType::C128,
+            dims: vec![1],
+            bytes: [0u8; 16].into(),
         };
-        assert_eq!(reject("value", Attribute::Tensor(packed)), refused);
+        assert_eq!(reject("value", Attribute::Tensor(complex)), refused);
         let case = Case::new("Constant", 11).int("value_int", 1);
         assert_eq!(case.reject(), refused);
         let both = Case::new("Constant", 13)
@@ -187,7 +193,7 @@ mod tests {
                 fill(Some(i64s(&[1], &[1 << 60])), &[5000]).ints(),
                 vec![1 << 60; 5000]
             );
-            for dtype in Types::ANY.iter_types() {
+            for dtype in Types::ALL.iter_types() {
                 let out = fill(Some(of_type(dtype, &[1], 1)), &[2]);
                 assert_eq!(out.bytes(), of_type(dtype, &[2], 1).bytes);
             }

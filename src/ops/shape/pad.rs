@@ -8,13 +8,13 @@ pub(in crate::ops) const OPS: &[OpDef] = &[
         node, "paddings"
     )),
     op!("Pad", 2..=10, [FLOAT64], |node| by_attributes(node, "pads")),
-    op!("Pad", 11..=18, [ANY, I64, ANY, INDEX], |node| {
+    op!("Pad", 11..=18, [ALL, I64, ALL, INDEX], |node| {
         match Mode::of(node)? {
             Mode::Wrap => node.bad_attribute("mode"),
             mode => by_inputs(node, mode),
         }
     }),
-    op!("Pad", 19.., [ANY, I64, ANY, INDEX], |node| by_inputs(
+    op!("Pad", 19.., [ALL, I64, ALL, INDEX], |node| by_inputs(
         node,
         Mode::of(node)?
     )),

@@ -4,13 +4,13 @@ use crate::device::DType;
 use crate::ops::{HostTensor, NodeRef, OpDef, Planned, lower, op};
 
 pub(in crate::ops) const OPS: &[OpDef] = &[
-    op!("Shape", 1..=14, [ANY], |_| shape(0, None)),
-    op!("Shape", 15.., [ANY], |node| shape(
+    op!("Shape", 1..=14, [ALL], |_| shape(0, None)),
+    op!("Shape", 15.., [ALL], |node| shape(
         node.int_or("start", 0)?,
         node.int("end")?
     )),
-    op!("Size", 1.., [ANY], |_| size()),
-    op!("Identity", 1.., [ANY], identity),
+    op!("Size", 1.., [ALL], |_| size()),
+    op!("Identity", 1.., [ALL], identity),
 ];
 
 /// Only the dimensions are looked at: the input may be lazy.

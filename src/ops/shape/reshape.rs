@@ -4,12 +4,12 @@ use crate::error::{Error, Result};
 use crate::ops::{NodeRef, OpDef, Planned, Reject, lower, op};
 
 pub(in crate::ops) const OPS: &[OpDef] = &[
-    op!("Reshape", 1..=4, [ANY], by_attribute),
-    op!("Reshape", 5..=13, [ANY, I64], |_| by_input(false)),
-    op!("Reshape", 14.., [ANY, I64], |node| by_input(
+    op!("Reshape", 1..=4, [ALL], by_attribute),
+    op!("Reshape", 5..=13, [ALL, I64], |_| by_input(false)),
+    op!("Reshape", 14.., [ALL, I64], |node| by_input(
         node.flag("allowzero", false)?
     )),
-    op!("Flatten", 1.., [ANY], flatten),
+    op!("Flatten", 1.., [ALL], flatten),
 ];
 
 fn by_attribute(node: &NodeRef<'_>) -> Planned {

@@ -4,23 +4,23 @@ use crate::error::{Error, Result};
 use crate::ops::{self, HostTensor, Inputs, NodeRef, OpDef, Planned, Reject, lower, op};
 
 pub(in crate::ops) const OPS: &[OpDef] = &[
-    op!("Squeeze", 1..=12, [ANY], |node| {
+    op!("Squeeze", 1..=12, [ALL], |node| {
         let axes = node.ints("axes")?.unwrap_or_default();
         squeeze(Axes::Attribute(axes.to_vec()))
     }),
-    op!("Squeeze", 13.., [ANY, I64], |node| squeeze(
+    op!("Squeeze", 13.., [ALL, I64], |node| squeeze(
         if node.has_input(1) {
             Axes::Input
         } else {
             Axes::Attribute(vec![])
         }
     )),
-    op!("Unsqueeze", 1..=12, [ANY], |node| {
+    op!("Unsqueeze", 1..=12, [ALL], |node| {
         let axes = node.ints("axes")?;
         let axes = axes.ok_or_else(|| Reject::Attribute("axes".into()))?;
         unsqueeze(Axes::Attribute(axes.to_vec()))
     }),
-    op!("Unsqueeze", 13.., [ANY, I64], |node: &NodeRef<'_>| {
+    op!("Unsqueeze", 13.., [ALL, I64], |node: &NodeRef<'_>| {
         if node.has_input(1) {
             unsqueeze(Axes::Input)
         } else {

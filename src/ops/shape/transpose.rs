@@ -3,7 +3,7 @@ use super::grid;
 use crate::error::{Error, Result};
 use crate::ops::{HostTensor, NodeRef, OpDef, Planned, lower, op};
 
-pub(in crate::ops) const OPS: &[OpDef] = &[op!("Transpose", 1.., [ANY], transpose)];
+pub(in crate::ops) const OPS: &[OpDef] = &[op!("Transpose", 1.., [ALL], transpose)];
 
 fn transpose(node: &NodeRef<'_>) -> Planned {
     let perm = match node.ints("perm")? {
