@@ -10,6 +10,8 @@ pub(super) struct Rules {
     pub(super) nothing: Option<&'static str>,
     /// All or nothing, and why.
     pub(super) whole: Option<&'static str>,
+    /// Nodes whose bodies read what a fused node would not get are given back, and why.
+    pub(super) captures: Option<&'static str>,
     /// Partitions without floating-point work are given back.
     pub(super) float_work_only: bool,
 }
@@ -61,6 +63,18 @@ pub(super) fn decide(graph: &Graph, rules: Rules, mut refused: Vec<Option<Reject
             continue;
         }
         let clusters = partition::clusters(graph, &claimed);
+        if let Some(reason) = rules.captures {
+            let lost = clusters
+                .iter()
+                .flat_map(|c| partition::lost_captures(graph, c));
+            let lost: Vec<NodeId> = lost.collect();
+            if !lost.is_empty() {
+                for id in lost {
+                    refused[id.index()] = Some(Reject::Host(reason));
+                }
+                continue;
+            }
+        }
         let idle = |cluster: &&Cluster| {
             rules.float_work_only && !partition::has_float_work(graph, cluster)
         };
@@ -175,6 +189,23 @@ mod tests {
                 Some(Reject::Host("old host"))
             ]
         );
+    }
+
+    #[test]
+    fn lost_captures_are_given_back_where_the_rule_says() {
+        let mut graph = chain(&[F, F, F, F]);
+        graph.nodes[3].captures.push(ValueId(0));
+        let rules = Rules {
+            captures: Some("old host"),
+            ..Rules::default()
+        };
+        assert_eq!(decide_chain(&graph, rules, &[]).clusters.len(), 1);
+        // Without the node that makes the value in the cluster, the body cannot get it.
+        let cut = decide_chain(&graph, rules, &[0, 1]);
+        assert_eq!(cut.clusters, [[NodeId(2)]]);
+        assert_eq!(cut.refused[3], Some(Reject::Host("old host")));
+        let free = decide_chain(&graph, Rules::default(), &[0, 1]);
+        assert_eq!(free.clusters, [[NodeId(2), NodeId(3)]]);
     }
 
     #[test]

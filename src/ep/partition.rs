@@ -5,7 +5,9 @@
 //! one cluster. A path that leaves a cluster through a node that is not claimed therefore comes back in a later wave:
 //! clusters are convex and ordered. No two of them can be joined, because every node of a later wave depends on a
 //! node outside that depends on the wave before.
+use crate::device::DType;
 use crate::ops::ir::{Graph, NodeId, Origin, ValueId};
+use std::collections::HashSet;
 
 /// Nodes of one cluster, in topological order.
 pub(crate) type Cluster = Vec<NodeId>;
@@ -48,20 +50,33 @@ pub(crate) fn has_float_work(graph: &Graph, cluster: &[NodeId]) -> bool {
     cluster.iter().any(|id| {
         let node = graph.node(*id);
         let mut values = node.inputs.iter().chain(&node.outputs).flatten();
-        values.any(|v| {
-            graph
-                .value(*v)
-                .dtype()
-                .is_some_and(crate::device::DType::is_float)
-        })
+        let is_float = |v: &ValueId| graph.value(*v).dtype().is_some_and(DType::is_float);
+        let works = |body: &Graph| has_float_work(body, &body.node_ids().collect::<Vec<_>>());
+        values.any(is_float) || node.bodies().any(works)
     })
+}
+
+/// The nodes of a cluster whose bodies read what a fused node would not get: a value that neither a node of the cluster
+/// makes nor another node of it reads as an input.
+pub(crate) fn lost_captures(graph: &Graph, cluster: &[NodeId]) -> Vec<NodeId> {
+    let members: HashSet<NodeId> = cluster.iter().copied().collect();
+    let explicit: HashSet<ValueId> = cluster
+        .iter()
+        .flat_map(|id| graph.node(*id).inputs.iter().copied().flatten())
+        .collect();
+    let arrives = |id: &ValueId| {
+        let value = graph.value(*id);
+        let made = matches!(value.origin, Origin::Node(producer) if members.contains(&producer));
+        made || value.constant.is_some() || explicit.contains(id)
+    };
+    let loses = |id: &NodeId| !graph.node(*id).captures.iter().all(arrives);
+    cluster.iter().copied().filter(loses).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::DType;
-    use crate::ops::ir::{Node, Value, ValueKind};
+    use crate::ops::ir::{Constant, Node, Value, ValueKind};
     use std::time::Instant;
 
     /// Small deterministic random numbers.
@@ -223,6 +238,30 @@ mod tests {
         let mut graph = graph(&[vec![], vec![0], vec![]]);
         graph.nodes[2].captures.push(ValueId(1));
         assert_eq!(clusters(&graph, &[true, false, true]).len(), 2);
+    }
+
+    #[test]
+    fn what_only_bodies_read_must_come_from_the_cluster() {
+        // 0 makes what 1 captures; 2 captures a graph input, which 3 reads too.
+        let mut graph = graph(&[vec![], vec![], vec![], vec![]]);
+        let input = graph.add_value(Value {
+            name: "x".into(),
+            kind: ValueKind::Other,
+            origin: Origin::Input,
+            constant: None,
+        });
+        graph.nodes[1].captures.push(ValueId(0));
+        graph.nodes[2].captures.push(input);
+        graph.nodes[3].inputs.push(Some(input));
+        let ids = |nodes: &[u32]| nodes.iter().copied().map(NodeId).collect::<Vec<_>>();
+        assert_eq!(lost_captures(&graph, &ids(&[0, 1, 2, 3])), ids(&[]));
+        assert_eq!(lost_captures(&graph, &ids(&[1, 2])), ids(&[1, 2]));
+        graph.values[input.index()].constant = Some(Constant {
+            dims: vec![],
+            host: None,
+            key: 0,
+        });
+        assert_eq!(lost_captures(&graph, &ids(&[1, 2])), ids(&[1]));
     }
 
     #[test]

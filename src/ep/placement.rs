@@ -1,18 +1,21 @@
 //! The one line per session that says what was claimed, and why not the rest.
 use super::claim::Decision;
-use crate::ops::ir::{Attribute, Graph, Node};
+use crate::ops::Reject;
+use crate::ops::ir::{Graph, Node};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 /// How many reasons the line names.
 const SHOWN: usize = 16;
 
-/// What became of the nodes of a session, by graph name; a graph that is offered again overwrites what was said of it.
+/// What became of the nodes of a session, by graph; a graph that is offered again overwrites what was said of it.
 #[derive(Debug, Default)]
 pub(super) struct Placement {
     graphs: BTreeMap<String, Counts>,
     /// By fused node, how many nodes it holds.
     fused: HashMap<String, usize>,
+    /// By first output, why a node was left whose bodies were offered before it.
+    owners: HashMap<String, String>,
     said: Option<String>,
 }
 
@@ -33,9 +36,23 @@ impl Placement {
         self.fused.insert(name, nodes);
     }
 
-    /// Notes what was decided for a graph. `own` is the name of this execution provider.
-    pub(super) fn note(&mut self, graph: &Graph, decision: &Decision, own: &str) {
-        let earlier = self.graphs.remove(&graph.name).unwrap_or_default();
+    /// Notes why a node is refused whose bodies are now offered one by one: later they hold what cannot be planned.
+    pub(super) fn refuse(&mut self, graph: &Graph, node: &Node, reject: &Reject) {
+        self.owners.insert(label(graph, node), reject.to_string());
+    }
+
+    /// Notes what was decided for a graph, which may be a body of the one node of `parent`. `own` is the name of this
+    /// execution provider.
+    pub(super) fn note(
+        &mut self,
+        graph: &Graph,
+        parent: Option<&Graph>,
+        decision: &Decision,
+        own: &str,
+    ) {
+        let owner = parent.and_then(|parent| parent.nodes.first().map(|node| label(parent, node)));
+        let key = key(owner.as_deref(), graph);
+        let earlier = self.graphs.remove(&key).unwrap_or_default();
         let mut counts = Counts {
             partitions: decision.clusters.len(),
             ..Counts::default()
@@ -45,10 +62,11 @@ impl Placement {
             claimed[id.index()] = true;
         }
         for (index, node) in graph.nodes.iter().enumerate() {
-            let bodies = nested(node);
+            let label = label(graph, node);
             if claimed[index] {
-                counts.claimed += 1 + bodies;
-                counts.total += 1 + bodies;
+                let nodes = 1 + self.nested(&label, node, true);
+                counts.claimed += nodes;
+                counts.total += nodes;
                 continue;
             }
             if node.assigned.as_deref() == Some(own) {
@@ -58,22 +76,19 @@ impl Placement {
                 counts.partitions += 1;
                 continue;
             }
-            let output = node
-                .outputs
-                .iter()
-                .flatten()
-                .next()
-                .map(|id| graph.value(*id).name.clone());
-            let output = output.unwrap_or_else(|| node.name.clone());
             let reason = match (&decision.refused[index], &node.assigned) {
-                (Some(reject), _) => reject.to_string(),
+                (Some(reject), _) => match self.owners.get(&label) {
+                    Some(earlier) => earlier.clone(),
+                    None => reject.to_string(),
+                },
                 (None, Some(ep)) => earlier
                     .reasons
-                    .get(&output)
+                    .get(&label)
                     .cloned()
                     .unwrap_or_else(|| format!("already on {ep}")),
                 (None, None) => String::from("not claimed"),
             };
+            let bodies = self.nested(&label, node, false);
             let operator = operator(node);
             if bodies > 0 {
                 let body = format!("in a body of {operator}, which is left to CPU");
@@ -84,9 +99,27 @@ impl Placement {
             }
             *counts.left.entry((operator, reason.clone())).or_default() += 1;
             counts.total += 1 + bodies;
-            counts.reasons.insert(output, reason);
+            counts.reasons.insert(label, reason);
         }
-        self.graphs.insert(graph.name.clone(), counts);
+        self.graphs.insert(key, counts);
+    }
+
+    /// Nodes in the bodies of a node, at any depth, without those of bodies that were noted on their own. A body of a
+    /// claimed node no longer counts on its own.
+    fn nested(&mut self, owner: &str, node: &Node, claimed: bool) -> usize {
+        let mut nodes = 0;
+        for body in node.bodies() {
+            let key = key(Some(owner), body);
+            if claimed {
+                self.graphs.remove(&key);
+            } else if self.graphs.contains_key(&key) {
+                continue;
+            }
+            for node in &body.nodes {
+                nodes += 1 + self.nested(&label(body, node), node, claimed);
+            }
+        }
+        nodes
     }
 
     /// Logs the line, unless it is the one that was logged last.
@@ -144,30 +177,24 @@ fn operator(node: &Node) -> String {
     }
 }
 
-/// Nodes in the bodies of a node, at any depth.
-fn nested(node: &Node) -> usize {
-    let bodies = node
-        .attributes
-        .iter()
-        .filter_map(|(_, attribute)| match attribute {
-            Attribute::Graph(body) => Some(body),
-            _ => None,
-        });
-    bodies
-        .map(|body| {
-            body.nodes
-                .iter()
-                .map(|node| 1 + nested(node))
-                .sum::<usize>()
-        })
-        .sum()
+/// What a node is known by across offers: its first output, which a fused or inlined graph keeps.
+fn label(graph: &Graph, node: &Node) -> String {
+    let output = node.outputs.iter().flatten().next();
+    output.map_or_else(|| node.name.clone(), |id| graph.value(*id).name.clone())
+}
+
+/// Names a graph; bodies of different nodes often share one name.
+fn key(owner: Option<&str>, graph: &Graph) -> String {
+    match owner {
+        Some(owner) => format!("{owner}/{}", graph.name),
+        None => graph.name.clone(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::Reject;
-    use crate::ops::ir::{NodeId, Origin, Value, ValueKind};
+    use crate::ops::ir::{Attribute, NodeId, Origin, Value, ValueKind};
 
     const OWN: &str = "MLXExecutionProvider";
 
@@ -205,7 +232,7 @@ mod tests {
             ],
         };
         let mut placement = Placement::default();
-        placement.note(&graph, &decision, OWN);
+        placement.note(&graph, None, &decision, OWN);
         assert_eq!(
             placement.to_string(),
             "1 of 4 nodes in 1 partition; left to CPU: Foo x2 (operator not supported), \
@@ -221,7 +248,7 @@ mod tests {
             clusters: vec![vec![NodeId(0), NodeId(1)]],
             refused: vec![None, None, Some(Reject::Op)],
         };
-        placement.note(&first, &decision, OWN);
+        placement.note(&first, None, &decision, OWN);
         let before = placement.to_string();
         placement.fused("fused_0".into(), 2);
 
@@ -232,6 +259,7 @@ mod tests {
         again.nodes[1].assigned = Some("CPUExecutionProvider".into());
         placement.note(
             &again,
+            None,
             &Decision {
                 clusters: vec![],
                 refused: vec![None, None],
@@ -239,6 +267,43 @@ mod tests {
             OWN,
         );
         assert_eq!(placement.to_string(), before);
+    }
+
+    #[test]
+    fn a_body_that_was_offered_counts_on_its_own() {
+        let mut main = graph(&["If"]);
+        let body = Graph {
+            name: "body".into(),
+            ..graph(&["Add", "Foo"])
+        };
+        let decision = |clusters, refused| Decision { clusters, refused };
+        let mut placement = Placement::default();
+        placement.refuse(&main, &main.nodes[0], &Reject::Op);
+        placement.note(
+            &body,
+            Some(&main),
+            &decision(vec![vec![NodeId(0)]], vec![None, Some(Reject::Op)]),
+            OWN,
+        );
+        let attribute = Attribute::Graph(Box::new(body));
+        main.nodes[0]
+            .attributes
+            .push(("then_branch".into(), attribute));
+        let later = Reject::Host("what the fused node in its body makes of it");
+        placement.note(&main, None, &decision(vec![], vec![Some(later)]), OWN);
+        assert_eq!(
+            placement.to_string(),
+            "1 of 3 nodes in 1 partition; left to CPU: Foo x1 (operator not supported), \
+             If x1 (operator not supported)"
+        );
+        // Claimed at last, it brings its body with it.
+        placement.note(
+            &main,
+            None,
+            &decision(vec![vec![NodeId(0)]], vec![None]),
+            OWN,
+        );
+        assert_eq!(placement.to_string(), "3 of 3 nodes in 1 partition");
     }
 
     #[test]
@@ -254,6 +319,7 @@ mod tests {
         let mut placement = Placement::default();
         placement.note(
             &graph,
+            None,
             &Decision {
                 clusters: vec![],
                 refused: vec![Some(Reject::Op)],

@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 use crate::ffi::ort::API_VERSION;
 use crate::ffi::ort::plugin::{OrtEp, OrtNodeComputeInfo, OrtNodeFusionOptions};
 use crate::ffi::ort::types::{OrtEpGraphSupportInfo, OrtGraph, OrtNode, OrtStatus};
-use crate::ops::{Program, Weights};
+use crate::ops::ir::NodeId;
+use crate::ops::{self, Program, Weights};
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +23,9 @@ use std::time::Instant;
 
 /// The first release in which nodes of more than one graph can be claimed, and in more than one pass.
 const CLAIMS_ADD_UP: Version = Version::new(24, 4);
+
+/// The first release in which a fused node gets the values that only bodies in it read.
+const PASSES_CAPTURES: Version = Version::new(27, 0);
 
 /// The first release that can put nodes of one graph on different execution providers of this kind.
 const MIXES: Version = Version::new(23, 1);
@@ -97,6 +101,9 @@ impl Provider {
             nothing: late.then_some("ONNX Runtime before 1.24.4 accepts claims only once"),
             whole: (version < MIXES)
                 .then_some("ONNX Runtime 1.23.0 runs a graph whole or not at all"),
+            captures: (version < PASSES_CAPTURES).then_some(
+                "ONNX Runtime before 1.27 does not pass on values that only its body reads",
+            ),
             float_work_only: self.kind == DeviceKind::Gpu && self.options.claim == Claim::Auto,
         }
     }
@@ -106,9 +113,23 @@ impl Provider {
         view: GraphView<'_>,
         support: *mut OrtEpGraphSupportInfo,
     ) -> Result<()> {
-        // A body is claimed through the node that owns it, or not at all.
-        if view.is_nested()? {
+        let nested = view.is_nested()?;
+        if nested && (self.api.version() < CLAIMS_ADD_UP || view.is_in_function()?) {
             return Ok(());
+        }
+        let parent = match view.parent()? {
+            Some(parent) if nested => Some(Imported::read_node(view, parent)?.graph),
+            _ => None,
+        };
+        if let Some(parent) = &parent {
+            // Bodies come before the graph of their node, and what is claimed in them is opaque afterwards. So the
+            // node is planned now: if it can be claimed, its bodies are left whole for it.
+            match ops::plan(parent, NodeId(0)) {
+                Ok(_) => return Ok(()),
+                Err(reject) => self
+                    .placement()
+                    .refuse(parent, parent.node(NodeId(0)), &reject),
+            }
         }
         let start = Instant::now();
         let imported = Imported::read(view, None)?;
@@ -144,7 +165,7 @@ impl Provider {
             self.api.check(status)?;
         }
         let mut placement = self.placement();
-        placement.note(&imported.graph, &decision, NAME);
+        placement.note(&imported.graph, parent.as_ref(), &decision, NAME);
         if self.api.version().minor < TELLS_THE_END {
             placement.say();
         }
@@ -163,8 +184,8 @@ impl Provider {
                 .at(&node.op_type, &node.name)
         })?;
         let planned = start.elapsed();
-        let loaded = program.load(self.kind, &self.weights, &mut |id| {
-            read_constant(&imported, id)
+        let loaded = program.load(self.kind, &self.weights, &mut |key| {
+            read_constant(&imported, key)
         })?;
         log::debug!(
             "{} nodes: read in {} us, planned in {} us, loaded in {} us",

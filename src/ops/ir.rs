@@ -74,6 +74,16 @@ pub(crate) struct Node {
     pub(crate) assigned: Option<String>,
 }
 
+impl Node {
+    /// The bodies of a control-flow node.
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Graph> {
+        self.attributes.iter().filter_map(|(_, value)| match value {
+            Attribute::Graph(body) => Some(&**body),
+            _ => None,
+        })
+    }
+}
+
 /// An attribute, of every kind that ONNX Runtime can hand out.
 #[derive(Debug, Clone)]
 pub(crate) enum Attribute {

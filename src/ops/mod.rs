@@ -13,6 +13,7 @@
 //! 6. Indices that come from a value go through [`index`]: MLX does not check them.
 //! 7. Test beside the function: a refusal per constraint, a value per form and dtype class, an edge (empty, rank 0,
 //!    negative axis).
+mod control;
 mod elementwise;
 mod host;
 pub(crate) mod index;
@@ -33,7 +34,7 @@ mod testing;
 mod vision;
 
 pub(crate) use host::{HostData, HostTensor};
-pub(crate) use node::{NodeRef, Weight};
+pub(crate) use node::{BodyId, NodeRef, Weight};
 pub(crate) use plan::{Inputs, Outputs, Plan, Planned, lower};
 pub(crate) use program::{Loaded, Output, Program, Weights};
 pub(crate) use reject::Reject;
@@ -85,6 +86,7 @@ macro_rules! op {
 use op;
 
 static FAMILIES: &[&[&[OpDef]]] = &[
+    control::FAMILY,
     elementwise::FAMILY,
     linalg::FAMILY,
     nn::FAMILY,

@@ -1,6 +1,7 @@
 //! Typed reading of a node while it is planned. Every miss is a [`Reject`].
 use super::ir::{Attribute, Constant, Dim, Graph, Node, TensorData, Value, ValueKind};
-use super::{HostTensor, Reject};
+use super::program::Body;
+use super::{HostTensor, Program, Reject};
 use crate::device::{Array, DType, Emit};
 use crate::error;
 use std::cell::{Cell, RefCell};
@@ -22,12 +23,17 @@ pub(crate) struct WeightUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Weight(pub(crate) usize);
 
+/// Handle of a body within its node; see [`NodeRef::body`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BodyId(pub(crate) usize);
+
 /// A node being planned. It records which attributes were read: one that nobody read refuses the node.
 pub(crate) struct NodeRef<'a> {
     graph: &'a Graph,
     node: &'a Node,
     read: Cell<u64>,
     weights: RefCell<Vec<WeightUse>>,
+    bodies: RefCell<Vec<Body>>,
 }
 
 impl<'a> NodeRef<'a> {
@@ -37,6 +43,7 @@ impl<'a> NodeRef<'a> {
             node,
             read: Cell::new(0),
             weights: RefCell::new(Vec::new()),
+            bodies: RefCell::new(Vec::new()),
         }
     }
 
@@ -165,8 +172,31 @@ impl<'a> NodeRef<'a> {
         Weight(weights.len() - 1)
     }
 
-    pub(super) fn into_weights(self) -> Vec<WeightUse> {
-        self.weights.into_inner()
+    pub(super) fn into_parts(self) -> (Vec<WeightUse>, Vec<Body>) {
+        (self.weights.into_inner(), self.bodies.into_inner())
+    }
+
+    // Bodies.
+
+    /// The graph of a body.
+    pub(crate) fn body_graph(&self, name: &str) -> Result<&'a Graph, Reject> {
+        match self.attribute(name) {
+            Some(Attribute::Graph(graph)) => Ok(graph),
+            _ => Err(Reject::Attribute(name.into())),
+        }
+    }
+
+    /// Plans a body of the node; a node of it that cannot be planned refuses this one.
+    pub(crate) fn body(&self, name: &str) -> Result<BodyId, Reject> {
+        let graph = self.body_graph(name)?;
+        let program = Program::new(graph).map_err(|(id, reject)| {
+            Reject::Body(graph.node(id).op_type.clone(), Box::new(reject))
+        })?;
+        let captured = self.node.captures.iter().zip(self.node.inputs.len()..);
+        let outer = captured.map(|(id, position)| (self.graph.value(*id).name.as_str(), position));
+        let mut bodies = self.bodies.borrow_mut();
+        bodies.push(Body::new(graph, program, &outer.collect())?);
+        Ok(BodyId(bodies.len() - 1))
     }
 
     // Attributes.

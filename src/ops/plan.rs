@@ -1,6 +1,7 @@
 //! A plan: the one function that is both the claim of a node and its lowering.
 use super::node::{MakeLayout, NodeRef, Weight, WeightUse};
-use super::{HostTensor, Reject, Tensor};
+use super::program::{Body, BodyState};
+use super::{BodyId, HostTensor, Reject, Tensor};
 use crate::device::{Array, DType, Emit};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ pub(crate) struct Plan {
     /// Inputs that are needed as numbers.
     pub(super) needs_host: Vec<usize>,
     pub(super) weights: Vec<WeightUse>,
+    pub(super) bodies: Vec<Body>,
     /// Gives other results in each Run: never folded.
     pub(super) stateful: bool,
 }
@@ -34,6 +36,7 @@ pub(crate) fn lower<R: IntoOutputs>(
         host: None,
         needs_host: Vec::new(),
         weights: Vec::new(),
+        bodies: Vec::new(),
         stateful: false,
     })
 }
@@ -62,7 +65,8 @@ impl Plan {
     }
 
     pub(super) fn complete(mut self, node: NodeRef<'_>) -> Self {
-        self.weights = node.into_weights();
+        (self.weights, self.bodies) = node.into_parts();
+        self.stateful |= self.bodies.iter().any(Body::is_stateful);
         self
     }
 }
@@ -78,6 +82,8 @@ pub(crate) struct Inputs<'a> {
     cx: &'a Emit,
     tensors: Vec<Option<&'a Tensor<'a>>>,
     weights: Vec<WeightSource<'a>>,
+    bodies: &'a [Body],
+    states: &'a [BodyState],
 }
 
 impl<'a> Inputs<'a> {
@@ -90,7 +96,31 @@ impl<'a> Inputs<'a> {
             cx,
             tensors,
             weights,
+            bodies: &[],
+            states: &[],
         }
+    }
+
+    /// Adds the bodies of the step, each with its state.
+    pub(super) fn with_bodies(mut self, bodies: &'a [Body], states: &'a [BodyState]) -> Self {
+        (self.bodies, self.states) = (bodies, states);
+        self
+    }
+
+    /// Runs a body of the node on values for its inputs; its captured values come from this step's.
+    pub(crate) fn run(
+        &self,
+        body: BodyId,
+        inputs: Vec<Tensor<'_>>,
+    ) -> Result<Vec<Tensor<'static>>> {
+        let found = self.bodies.get(body.0).zip(self.states.get(body.0));
+        let (body, state) = found.ok_or_else(|| Error::internal("a body that was not planned"))?;
+        body.run(self.cx, state, &self.tensors, inputs)
+    }
+
+    /// An input as a value of its own, to hand on.
+    pub(crate) fn owned(&self, index: usize) -> Result<Tensor<'static>> {
+        self.get(index)?.to_owned(self.cx)
     }
 
     pub(super) fn emit(&self) -> &'a Emit {

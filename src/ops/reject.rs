@@ -44,11 +44,14 @@ pub(crate) enum Reject {
     Feature(&'static str),
     /// The session's policy.
     Policy(&'static str),
+    /// A node in a body of a control-flow node.
+    Body(String, Box<Self>),
 }
 
 impl Reject {
-    pub(crate) const fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self {
+            Self::Body(_, inner) => inner.kind(),
             Self::Host(_) | Self::NotTensor => Kind::Host,
             Self::Form(_) | Self::Feature(_) => Kind::Backend,
             Self::Policy(_) => Kind::Policy,
@@ -86,6 +89,7 @@ impl fmt::Display for Reject {
             }
             Self::NotTensor => f.write_str("has an input or output that is no tensor"),
             Self::Feature(name) => write!(f, "the loaded libmlxc lacks {name}"),
+            Self::Body(operator, inner) => write!(f, "{operator} in its body: {inner}"),
         }
     }
 }

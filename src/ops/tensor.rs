@@ -81,6 +81,20 @@ impl<'a> Tensor<'a> {
         }
     }
 
+    /// A value of its own with the same elements.
+    pub(crate) fn to_owned(&self, cx: &Emit) -> Result<Tensor<'static>> {
+        if self.host.get().is_none() || self.array.get().is_some() {
+            self.array(cx)?;
+        }
+        Ok(Tensor {
+            dtype: self.dtype,
+            dims: self.dims.clone(),
+            array: self.array.clone(),
+            host: self.host.clone(),
+            boundary: None,
+        })
+    }
+
     /// The ONNX type. The array may be of another: see [`DType::storage`].
     pub(crate) fn dtype(&self) -> DType {
         self.dtype

@@ -63,12 +63,109 @@ pub(crate) fn codes(dtype: DType, dims: &[usize], codes: &[u8]) -> Data {
     Data { dtype, dims, bytes }
 }
 
+/// The body of a control-flow node; values go by name.
+#[derive(Clone)]
+pub(crate) struct Body {
+    graph: Graph,
+    constants: Vec<Data>,
+}
+
+impl Body {
+    pub(crate) fn new() -> Self {
+        Self {
+            graph: Graph::default(),
+            constants: vec![],
+        }
+    }
+
+    fn value(
+        &mut self,
+        name: &str,
+        dtype: DType,
+        dims: Option<&[usize]>,
+        origin: Origin,
+    ) -> ValueId {
+        let shape = dims.map(|d| d.iter().map(|d| Dim::Known(*d)).collect());
+        self.graph.add_value(Value {
+            name: name.into(),
+            kind: ValueKind::Tensor { dtype, shape },
+            origin,
+            constant: None,
+        })
+    }
+
+    fn find(&self, name: &str) -> ValueId {
+        let position = self.graph.values.iter().position(|v| v.name == name);
+        ValueId(u32::try_from(position.expect("a value of the body")).unwrap())
+    }
+
+    pub(crate) fn input(mut self, name: &str, dtype: DType, dims: Option<&[usize]>) -> Self {
+        let id = self.value(name, dtype, dims, Origin::Input);
+        self.graph.inputs.push(id);
+        self
+    }
+
+    /// A value of the enclosing graph.
+    pub(crate) fn outer(mut self, name: &str, dtype: DType) -> Self {
+        self.value(name, dtype, None, Origin::Outer);
+        self
+    }
+
+    pub(crate) fn constant(mut self, name: &str, data: Data) -> Self {
+        let id = self.value(name, data.dtype, Some(&data.dims), Origin::Initializer);
+        self.graph.values[id.index()].constant = Some(Constant {
+            dims: data.dims.clone(),
+            host: HostTensor::from_bytes(data.dtype, &data.dims, &data.bytes),
+            key: 0,
+        });
+        self.constants.push(data);
+        self
+    }
+
+    pub(crate) fn node(self, op: &str, inputs: &[&str], output: &str, dtype: DType) -> Self {
+        self.node_with(op, inputs, output, dtype, &[])
+    }
+
+    /// A node with integer attributes.
+    pub(crate) fn node_with(
+        mut self,
+        op: &str,
+        inputs: &[&str],
+        output: &str,
+        dtype: DType,
+        attributes: &[(&str, i64)],
+    ) -> Self {
+        let id = NodeId(u32::try_from(self.graph.nodes.len()).unwrap());
+        let inputs = inputs.iter().map(|name| Some(self.find(name))).collect();
+        let output = self.value(output, dtype, None, Origin::Node(id));
+        self.graph.nodes.push(Node {
+            name: format!("{op}_{}", id.index()),
+            op_type: op.into(),
+            since_version: 13,
+            inputs,
+            outputs: vec![Some(output)],
+            attributes: attributes
+                .iter()
+                .map(|(name, v)| ((*name).into(), Attribute::Int(*v)))
+                .collect(),
+            ..Node::default()
+        });
+        self
+    }
+
+    pub(crate) fn outputs(mut self, names: &[&str]) -> Self {
+        self.graph.outputs = names.iter().map(|n| self.find(n)).collect();
+        self
+    }
+}
+
 /// A node with its inputs; run it or see why it is refused.
 pub(crate) struct Case {
     graph: Graph,
     node: Node,
     inputs: Vec<Data>,
-    constants: Vec<(ValueId, Data)>,
+    /// By key.
+    constants: Vec<(u64, Data)>,
     output_types: Vec<DType>,
     outputs: usize,
     hide_shapes: bool,
@@ -122,6 +219,7 @@ impl Case {
     /// A boundary input: its value is passed at Run.
     pub(crate) fn input(mut self, data: Data) -> Self {
         let id = self.value(&data, Origin::Input, None);
+        self.node.inputs.push(Some(id));
         self.graph.inputs.push(id);
         self.inputs.push(data);
         self
@@ -137,7 +235,8 @@ impl Case {
             key,
         };
         let id = self.value(&data, Origin::Initializer, Some(constant));
-        self.constants.push((id, data));
+        self.node.inputs.push(Some(id));
+        self.constants.push((key, data));
         self
     }
 
@@ -163,9 +262,9 @@ impl Case {
         let from = self.value(&operand, Origin::Input, None);
         self.graph.inputs.push(from);
         self.inputs.push(operand);
-        self.node.inputs.pop();
         let producer = NodeId(u32::try_from(self.graph.nodes.len()).unwrap());
         let to = self.value(&data, Origin::Node(producer), None);
+        self.node.inputs.push(Some(to));
         self.graph.nodes.push(Node {
             op_type: op_type.into(),
             name: "producer".into(),
@@ -175,6 +274,32 @@ impl Case {
             ..Node::default()
         });
         self
+    }
+
+    /// A boundary input that only bodies read, under this name.
+    pub(crate) fn capture(mut self, name: &str, data: Data) -> Self {
+        let id = self.value(&data, Origin::Input, None);
+        self.graph.values[id.index()].name = name.into();
+        self.graph.inputs.push(id);
+        self.node.captures.push(id);
+        self.inputs.push(data);
+        self
+    }
+
+    /// A body.
+    pub(crate) fn body(mut self, name: &str, body: Body) -> Self {
+        let Body {
+            mut graph,
+            constants,
+        } = body;
+        let mut constants = constants.into_iter();
+        for constant in graph.values.iter_mut().filter_map(|v| v.constant.as_mut()) {
+            // Keys of the node's own constants are small.
+            constant.key = 1000 + self.constants.len() as u64;
+            self.constants
+                .extend(constants.next().map(|data| (constant.key, data)));
+        }
+        self.attr(name, Attribute::Graph(Box::new(graph)))
     }
 
     /// A constant initializer or a boundary input.
@@ -223,18 +348,16 @@ impl Case {
             dtype: data.dtype,
             shape,
         };
-        let id = self.graph.add_value(Value {
+        self.graph.add_value(Value {
             name,
             kind,
             origin,
             constant,
-        });
-        self.node.inputs.push(Some(id));
-        id
+        })
     }
 
-    /// The graph, the inputs and the constants; the tested node is the last one.
-    fn finish(mut self) -> (Graph, Vec<Data>, Vec<(ValueId, Data)>) {
+    /// The graph, the inputs and the constants by key; the tested node is the last one.
+    fn finish(mut self) -> (Graph, Vec<Data>, Vec<(u64, Data)>) {
         let first = self
             .node
             .inputs
@@ -279,10 +402,10 @@ impl Case {
         let program = Program::new(&graph)
             .map_err(|(_, r)| r)
             .expect("the node is planned");
-        let loaded = program.load(DeviceKind::Cpu, &Weights::new(), &mut |id| {
+        let loaded = program.load(DeviceKind::Cpu, &Weights::new(), &mut |wanted| {
             let found = constants
                 .iter()
-                .find(|(c, _)| *c == id)
+                .find(|(key, _)| *key == wanted)
                 .expect("a constant of the graph");
             Ok(Cow::Borrowed(found.1.bytes.as_slice()))
         })?;

@@ -62,6 +62,13 @@ impl Value {
         })
     }
 
+    /// A boolean scalar.
+    pub(crate) fn booleans(name: &str) -> Box<Self> {
+        let mut value = Self::floats(name, &[]);
+        value.shape.code = 9;
+        value
+    }
+
     pub(crate) fn constant(name: &str, tensor: Tensor) -> Box<Self> {
         Box::new(Self {
             name: CString::new(name).unwrap(),
@@ -86,6 +93,9 @@ pub(crate) struct Node {
     pub(crate) outputs: Vec<*const Value>,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) ep: CString,
+    pub(crate) bodies: Vec<(&'static CStr, *const Graph)>,
+    /// The graph that the node is in; the main graph of no model if it is never asked.
+    pub(crate) graph: Option<*const Graph>,
 }
 
 #[derive(Default)]
@@ -93,7 +103,8 @@ pub(crate) struct Graph {
     pub(crate) name: CString,
     pub(crate) main_name: CString,
     pub(crate) path: CString,
-    pub(crate) nested: bool,
+    /// The node that this is a body of.
+    pub(crate) parent: Option<*const Node>,
     pub(crate) inputs: Vec<*const Value>,
     pub(crate) outputs: Vec<*const Value>,
     pub(crate) nodes: Vec<*const Node>,
@@ -185,8 +196,7 @@ slots! { install_api of OrtApi;
     }
     fn Graph_GetNodes(graph: *const OrtGraph, out: *mut *const OrtNode, n: usize) { fill!(&at::<Graph, _>(graph).nodes, out, n) }
     fn Graph_GetParentNode(graph: *const OrtGraph, out: *mut *const OrtNode) {
-        let graph = at::<Graph, _>(graph);
-        *out = if graph.nested { std::ptr::from_ref(graph).cast() } else { null() };
+        *out = at::<Graph, _>(graph).parent.map_or(null(), <*const Node>::cast);
     }
     fn Graph_GetModelMetadata(graph: *const OrtGraph, out: *mut *mut OrtModelMetadata) {
         *out = lend("metadata", at::<Graph, _>(graph).main_name.clone());
@@ -210,7 +220,17 @@ slots! { install_api of OrtApi;
     fn Node_GetNumOutputs(node: *const OrtNode, out: *mut usize) { *out = at::<Node, _>(node).outputs.len(); }
     fn Node_GetOutputs(node: *const OrtNode, out: *mut *const OrtValueInfo, n: usize) { fill!(&at::<Node, _>(node).outputs, out, n) }
     fn Node_GetNumImplicitInputs(_node: *const OrtNode, out: *mut usize) { *out = 0; }
-    fn Node_GetNumSubgraphs(_node: *const OrtNode, out: *mut usize) { *out = 0; }
+    fn Node_GetNumSubgraphs(node: *const OrtNode, out: *mut usize) { *out = at::<Node, _>(node).bodies.len(); }
+    fn Node_GetSubgraphs(node: *const OrtNode, out: *mut *const OrtGraph, n: usize, names: *mut *const c_char) {
+        let bodies = &at::<Node, _>(node).bodies;
+        fill!(bodies.iter().map(|(_, graph)| *graph).collect::<Vec<_>>(), out, n);
+        for (index, (name, _)) in bodies.iter().enumerate() {
+            *names.add(index) = name.as_ptr();
+        }
+    }
+    fn Node_GetGraph(node: *const OrtNode, out: *mut *const OrtGraph) {
+        *out = at::<Node, _>(node).graph.map_or(null(), <*const Graph>::cast);
+    }
     fn Node_GetNumAttributes(node: *const OrtNode, out: *mut usize) { *out = at::<Node, _>(node).attributes.len(); }
     fn Node_GetAttributes(node: *const OrtNode, out: *mut *const OrtOpAttr, n: usize) {
         let attributes: Vec<*const Attribute> = at::<Node, _>(node).attributes.iter().map(std::ptr::from_ref).collect();

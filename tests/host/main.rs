@@ -578,7 +578,7 @@ fn a_panic_becomes_a_status_and_the_session_lives() {
 }
 
 #[test]
-fn nothing_is_claimed_in_bodies_or_late_on_hosts_that_cannot() {
+fn nothing_is_claimed_late_on_hosts_that_cannot() {
     for (version, newest, late) in [
         ("1.23.2", 23, 0),
         ("1.24.3", 24, 0),
@@ -589,11 +589,6 @@ fn nothing_is_claimed_in_bodies_or_late_on_hosts_that_cannot() {
         let base = host(version, newest);
         let session = Session::new(create_factories(&base).unwrap());
         let claimed = || with(|ledger| std::mem::take(&mut ledger.fused).len());
-        let mut body = Model::new();
-        body.graph.nested = true;
-        body.graph.name = c"then_branch".into();
-        session.capability(&body.graph).unwrap();
-        assert_eq!(claimed(), 0, "{version}: in a body");
         let model = Model::new();
         session.capability(&model.graph).unwrap();
         assert_eq!(claimed(), 1, "{version}");
@@ -603,6 +598,57 @@ fn nothing_is_claimed_in_bodies_or_late_on_hosts_that_cannot() {
         session.capability(&model.graph).unwrap();
         assert_eq!(claimed(), late, "{version}: after a compilation");
         session.release_kernel(kernel);
+    }
+}
+
+#[test]
+fn a_body_is_claimed_in_only_if_its_node_cannot_be() {
+    // By host: whether a body of a refused node may be cut into partitions.
+    for (version, newest, cuts) in [
+        ("1.23.2", 23, 0),
+        ("1.24.3", 24, 0),
+        ("1.24.4", 24, 1),
+        ("1.32.0", 32, 1),
+    ] {
+        let _turn = turn();
+        let base = host(version, newest);
+        let session = Session::new(create_factories(&base).unwrap());
+        // The addition alone can be planned; the whole model has a node that cannot.
+        let claimed_in = |op: &str, whole: bool, grandparent: Option<*const Node>| {
+            let main = Graph {
+                parent: grandparent,
+                ..Graph::default()
+            };
+            let condition = Value::booleans("condition");
+            let mut owner = node("owner", op, 16, &[std::ptr::from_ref(&*condition)], &[]);
+            owner.graph = Some(&raw const main);
+            let mut body = Model::new();
+            if whole {
+                std::mem::swap(&mut body.graph, &mut body.cluster);
+            }
+            body.graph.inputs.clear();
+            body.graph.name = c"then_branch".into();
+            let graph: *const Graph = &raw const *body.graph;
+            owner.bodies = vec![(c"then_branch", graph), (c"else_branch", graph)];
+            // ONNX Runtime 1.23 names no parent, only the graph of the model.
+            body.graph.parent = (newest > 23).then_some(&raw const *owner);
+            session.capability(&body.graph).unwrap();
+            with(|ledger| std::mem::take(&mut ledger.fused).len())
+        };
+        assert_eq!(
+            claimed_in("If", true, None),
+            0,
+            "{version}: left for the node"
+        );
+        assert_eq!(claimed_in("If", false, None), cuts, "{version}: cut");
+        assert_eq!(
+            claimed_in("SequenceMap", false, None),
+            0,
+            "{version}: of a function"
+        );
+        let function = node("map", "SequenceMap", 17, &[], &[]);
+        let within = claimed_in("If", false, Some(&raw const *function));
+        assert_eq!(within, 0, "{version}: within a body of a function");
     }
 }
 

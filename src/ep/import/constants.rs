@@ -4,7 +4,7 @@ use super::value::{External, ValueView};
 use crate::device::DType;
 use crate::error::{Error, Result};
 use crate::ops::HostTensor;
-use crate::ops::ir::{Constant, Dim, ValueId, ValueKind};
+use crate::ops::ir::{Constant, Dim, ValueKind};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
@@ -116,18 +116,21 @@ fn known_dims(shape: &[Dim]) -> Option<Vec<usize>> {
 
 /// The bytes of a constant initializer. Those in a file are read from it, so that the host need not map it; those in
 /// memory are borrowed from the host while the callback lasts.
-pub(crate) fn read_constant<'a>(imported: &Imported<'a>, id: ValueId) -> Result<Cow<'a, [u8]>> {
-    let view = imported.value(id)?;
+pub(crate) fn read_constant<'a>(imported: &Imported<'a>, key: u64) -> Result<Cow<'a, [u8]>> {
+    let view = imported.constants.get(&key).copied();
+    let view = view.ok_or_else(|| Error::internal("a constant that was not imported"))?;
     if let Some(external) = view.external()?
         && let Some(bytes) = read_file(&imported.model_path, &external)
     {
         return Ok(Cow::Owned(bytes));
     }
-    let name = &imported.graph.value(id).name;
-    let tensor = view.initializer()?;
-    let tensor =
-        tensor.ok_or_else(|| Error::internal(format!("initializer '{name}' has no value")))?;
-    Ok(Cow::Borrowed(tensor.bytes()?))
+    match view.initializer()? {
+        Some(tensor) => Ok(Cow::Borrowed(tensor.bytes()?)),
+        None => Err(Error::internal(format!(
+            "initializer '{}' has no value",
+            view.name()?
+        ))),
+    }
 }
 
 /// Bytes of external data; `None` where they cannot be read, so that the host is asked, which also knows data in memory

@@ -23,8 +23,8 @@ pub(super) struct Imported<'a> {
     pub(super) graph: Graph,
     /// By [`NodeId`].
     pub(super) nodes: Vec<NodeView<'a>>,
-    /// By [`ValueId`].
-    values: Vec<ValueView<'a>>,
+    /// By key, those of bodies among them.
+    constants: HashMap<u64, ValueView<'a>>,
     by_name: HashMap<String, ValueId>,
     /// Empty for a model without a file.
     model_path: PathBuf,
@@ -36,20 +36,17 @@ impl<'a> Imported<'a> {
         let mut importer = Importer::new(view, keys)?;
         importer.read(view)?;
         importer.sort()?;
-        let Importer {
-            graph,
-            nodes,
-            values,
-            by_name,
-            ..
-        } = importer;
-        Ok(Self {
-            graph,
-            nodes,
-            values,
-            by_name,
-            model_path: view.model_path()?,
-        })
+        importer.finish(view)
+    }
+
+    /// Reads one node of a graph, with its bodies, as a graph of its own.
+    pub(super) fn read_node(view: GraphView<'a>, node: NodeView<'a>) -> Result<Self> {
+        let mut importer = Importer::new(view, None)?;
+        importer.nodes = vec![node];
+        let outputs = importer.optional_values(node.outputs()?, Some(Origin::Node(NodeId(0))))?;
+        let node = importer.node(node, outputs)?;
+        importer.graph.nodes.push(node);
+        importer.finish(view)
     }
 
     /// Puts the boundary into the order in which the fused node has its inputs and outputs.
@@ -78,20 +75,12 @@ impl<'a> Imported<'a> {
         (self.graph.inputs, self.graph.outputs) = (inputs, outputs);
         Ok(())
     }
-
-    /// The host's object of a value.
-    fn value(&self, id: ValueId) -> Result<ValueView<'a>> {
-        self.values
-            .get(id.index())
-            .copied()
-            .ok_or_else(|| Error::internal("a value that was not imported"))
-    }
 }
 
 struct Importer<'a, 'k> {
     graph: Graph,
     nodes: Vec<NodeView<'a>>,
-    values: Vec<ValueView<'a>>,
+    constants: HashMap<u64, ValueView<'a>>,
     by_object: HashMap<*const OrtValueInfo, ValueId>,
     by_name: HashMap<String, ValueId>,
     keys: Option<&'k Keys>,
@@ -105,7 +94,7 @@ impl<'a, 'k> Importer<'a, 'k> {
                 ..Graph::default()
             },
             nodes: view.nodes()?,
-            values: Vec::new(),
+            constants: HashMap::new(),
             by_object: HashMap::new(),
             by_name: HashMap::new(),
             keys,
@@ -122,7 +111,6 @@ impl<'a, 'k> Importer<'a, 'k> {
         let expected = nodes.len() * 2;
         self.graph.nodes.reserve(nodes.len());
         self.graph.values.reserve(expected);
-        self.values.reserve(expected);
         self.by_object.reserve(expected);
         self.by_name.reserve(expected);
         // Outputs first: then whoever reads a value finds it with its producer.
@@ -150,13 +138,15 @@ impl<'a, 'k> Importer<'a, 'k> {
                 attributes.push((name, value));
             }
         }
+        let captures = self.optional_values(view.implicit_inputs()?, None)?;
         for (name, body) in view.bodies()? {
             let mut importer = Importer::new(body, self.keys)?;
             importer.read(body)?;
             importer.sort()?;
+            self.describe_outer(&mut importer.graph);
+            self.constants.extend(importer.constants);
             attributes.push((name, Attribute::Graph(Box::new(importer.graph))));
         }
-        let captures = self.optional_values(view.implicit_inputs()?, None)?;
         Ok(Node {
             name: view.name()?,
             op_type: view.op_type()?,
@@ -171,6 +161,35 @@ impl<'a, 'k> Importer<'a, 'k> {
             captures: captures.into_iter().flatten().collect(),
             attributes,
             assigned: view.ep_name()?,
+        })
+    }
+
+    /// Tells a body what this graph knows of the values that it reads from here: one that is constant has one key in
+    /// both, and types may be declared here only.
+    fn describe_outer(&self, body: &mut Graph) {
+        let outer = body.values.iter_mut().filter(|v| v.origin == Origin::Outer);
+        for value in outer {
+            let Some(here) = self
+                .by_name
+                .get(&value.name)
+                .map(|id| self.graph.value(*id))
+            else {
+                continue;
+            };
+            if here.constant.is_some() || value.shape().is_none() {
+                value.kind = here.kind.clone();
+                value.constant = here.constant.clone();
+            }
+        }
+    }
+
+    fn finish(self, view: GraphView<'a>) -> Result<Imported<'a>> {
+        Ok(Imported {
+            graph: self.graph,
+            nodes: self.nodes,
+            constants: self.constants,
+            by_name: self.by_name,
+            model_path: view.model_path()?,
         })
     }
 
@@ -211,13 +230,15 @@ impl<'a, 'k> Importer<'a, 'k> {
             _ if view.is_from_outer_scope()? => Origin::Outer,
             _ => Origin::Initializer,
         };
+        if let Some(constant) = constant.as_ref().filter(|_| self.keys.is_some()) {
+            self.constants.insert(constant.key, view);
+        }
         let id = self.graph.add_value(Value {
             name: name.clone(),
             kind,
             origin,
             constant,
         });
-        self.values.push(view);
         self.by_object.insert(view.raw(), id);
         self.by_name.insert(name, id);
         Ok(id)

@@ -59,13 +59,34 @@ impl<'a> GraphView<'a> {
             .collect()
     }
 
+    /// The node that this is a body of. Hosts before 1.24 name none.
+    pub(in crate::ep) fn parent(self) -> Result<Option<NodeView<'a>>> {
+        let raw = self
+            .api
+            .get(std::ptr::null(), ask!(self, Graph_GetParentNode))?;
+        // SAFETY: the parent of a graph lives as long as the graph.
+        Ok(unsafe { NodeView::new(self.api, raw) })
+    }
+
+    /// Whether this is, at some depth, a body of a function, which ONNX Runtime replaces by its definition later.
+    pub(in crate::ep) fn is_in_function(self) -> Result<bool> {
+        let mut graph = self;
+        while let Some(owner) = graph.parent()? {
+            if !matches!(owner.op_type()?.as_str(), "If" | "Loop" | "Scan") {
+                return Ok(true);
+            }
+            match owner.graph()? {
+                Some(outer) => graph = outer,
+                None => break,
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether this is a body of a control-flow node.
     pub(in crate::ep) fn is_nested(self) -> Result<bool> {
         if self.api.version().minor >= 24 {
-            return Ok(!self
-                .api
-                .get(std::ptr::null(), ask!(self, Graph_GetParentNode))?
-                .is_null());
+            return Ok(self.parent()?.is_some());
         }
         // 1.23 names no parent. The metadata of a nested graph is that of the model, whose graph has another name.
         if self.name()? != self.main_graph_name()? {
@@ -120,6 +141,13 @@ impl<'a> NodeView<'a> {
 
     pub(super) fn op_type(self) -> Result<String> {
         self.api.get_text(ask!(self, Node_GetOperatorType))
+    }
+
+    /// The graph that holds the node.
+    fn graph(self) -> Result<Option<GraphView<'a>>> {
+        let raw = self.api.get(std::ptr::null(), ask!(self, Node_GetGraph))?;
+        // SAFETY: a node lives within its graph.
+        Ok(unsafe { GraphView::new(self.api, raw) })
     }
 
     pub(super) fn domain(self) -> Result<String> {

@@ -60,8 +60,11 @@ pub(super) fn inputs(program: &Program, graph: &Graph) -> Vec<usize> {
 }
 
 impl Program {
-    /// The key of a Run; `None` where an input that belongs in it is too long.
+    /// The key of a Run; `None` where an input that belongs in it is too long, and where control flow decides what runs.
     pub(crate) fn key(&self, inputs: &[Input<'_>]) -> Option<Key> {
+        if self.steps.iter().any(|step| !step.plan.bodies.is_empty()) {
+            return None;
+        }
         let shapes = inputs
             .iter()
             .map(|input| (input.dtype, input.dims.to_vec()))

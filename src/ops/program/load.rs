@@ -1,9 +1,9 @@
 //! Constants on their way to the device: read once, in the layout that the kernels want, and folded.
+use super::body::Body;
 use super::{Program, Step};
 use crate::device::{Array, DeviceKind, Emit, OnThread, Thread, on_thread};
 use crate::error::{Error, Result};
 use crate::ops::Tensor;
-use crate::ops::ir::ValueId;
 use crate::ops::node::WeightUse;
 use crate::ops::plan::{Inputs, WeightSource};
 use std::borrow::Cow;
@@ -19,10 +19,10 @@ const PLAIN: &str = "";
 
 /// The constants of a session on its device, shared by all its clusters.
 pub(crate) struct Weights {
-    made: OnThread<Made>,
+    made: OnThread<RefCell<Made>>,
 }
 
-type Made = RefCell<HashMap<(u64, String), Array>>;
+type Made = HashMap<(u64, String), Array>;
 
 impl Weights {
     pub(crate) fn new() -> Arc<Self> {
@@ -37,20 +37,34 @@ pub(crate) struct Loaded {
     pub(super) program: Program,
     pub(super) kind: DeviceKind,
     pub(super) state: OnThread<State>,
+}
+
+/// The arrays of a loaded program.
+pub(crate) struct State {
+    /// By slot: initializers and folded values.
+    pub(super) constants: Vec<Option<Tensor<'static>>>,
+    /// By step and weight; `None` where the input is no constant.
+    weights: Vec<Vec<Option<Array>>>,
+    /// By step and body.
+    bodies: Vec<Vec<State>>,
     /// Steps that folding has not replaced.
     pub(super) live: Vec<usize>,
 }
 
-/// The arrays of a loaded program.
-pub(super) struct State {
-    /// By slot: initializers and folded values.
-    pub(super) constants: Vec<Option<Tensor<'static>>>,
-    /// By step and weight; `None` where the input is no constant.
-    pub(super) weights: Vec<Vec<Option<Array>>>,
-}
-
 impl State {
-    pub(super) fn sources<'a>(&'a self, index: usize, step: &'a Step) -> Vec<WeightSource<'a>> {
+    /// What a step sees while it runs.
+    pub(super) fn inputs<'a>(
+        &'a self,
+        cx: &'a Emit,
+        index: usize,
+        step: &'a Step,
+        tensors: Vec<Option<&'a Tensor<'a>>>,
+    ) -> Inputs<'a> {
+        let sources = self.sources(index, step);
+        Inputs::new(cx, tensors, sources).with_bodies(&step.plan.bodies, &self.bodies[index])
+    }
+
+    fn sources<'a>(&'a self, index: usize, step: &'a Step) -> Vec<WeightSource<'a>> {
         let made = self.weights[index].iter().zip(&step.plan.weights);
         made.map(|(array, wanted)| match array {
             Some(array) => WeightSource::Made(array),
@@ -64,30 +78,39 @@ impl State {
 }
 
 impl Program {
-    /// Brings the constants to the device. `read` gives the bytes of an initializer; it is called on this
+    /// Brings the constants to the device. `read` gives the bytes of the initializer of a key; it is called on this
     /// thread, once per initializer, and each is made in a job of its own, so that other sessions go on.
     pub(crate) fn load<'r>(
         self,
         kind: DeviceKind,
         weights: &Arc<Weights>,
-        read: &mut dyn FnMut(ValueId) -> Result<Cow<'r, [u8]>>,
+        read: &mut dyn FnMut(u64) -> Result<Cow<'r, [u8]>>,
     ) -> Result<Loaded> {
-        let uses = self.layouts();
-        for (slot, layouts) in &uses {
-            self.load_constant(kind, weights, *slot, layouts, read)?;
-        }
-        let (state, live) = on_thread(|thread| {
+        self.load_constants(kind, weights, read)?;
+        let state = on_thread(|thread| {
             let cx = thread.emit(kind)?;
-            let mut state = self.bind(weights.made.get_or_default(thread)?, cx)?;
-            let live = self.fold(&mut state, cx)?;
-            Ok((OnThread::new(state, thread), live))
+            let state = self.bind(&weights.made.get_or_default(thread)?.borrow(), cx)?;
+            Ok(OnThread::new(state, thread))
         })?;
         Ok(Loaded {
             program: self,
             kind,
             state,
-            live,
         })
+    }
+
+    /// Makes the constants of this program and of all bodies in it, unless the session has them.
+    fn load_constants<'r>(
+        &self,
+        kind: DeviceKind,
+        weights: &Arc<Weights>,
+        read: &mut dyn FnMut(u64) -> Result<Cow<'r, [u8]>>,
+    ) -> Result<()> {
+        for (slot, layouts) in &self.layouts() {
+            self.load_constant(kind, weights, *slot, layouts, read)?;
+        }
+        let mut bodies = self.steps.iter().flat_map(|step| &step.plan.bodies);
+        bodies.try_for_each(|body| body.program.load_constants(kind, weights, read))
     }
 
     /// By slot, the layouts that the steps want of each constant.
@@ -137,7 +160,7 @@ impl Program {
         weights: &Arc<Weights>,
         slot: u32,
         layouts: &[Option<&WeightUse>],
-        read: &mut dyn FnMut(ValueId) -> Result<Cow<'r, [u8]>>,
+        read: &mut dyn FnMut(u64) -> Result<Cow<'r, [u8]>>,
     ) -> Result<()> {
         let Some(constant) = self.constant(slot) else {
             return Ok(());
@@ -161,7 +184,7 @@ impl Program {
         let dtype = dtype.ok_or_else(|| Error::internal("a constant without an element type"))?;
         let bytes = match &constant.host {
             Some(host) => Cow::Owned(host.to_bytes()),
-            None => read(ValueId(slot))?,
+            None => read(constant.key)?,
         };
         on_thread(|thread| {
             let cx = thread.emit(kind)?;
@@ -179,9 +202,8 @@ impl Program {
         })
     }
 
-    /// Hands the session's arrays to the slots and weights of this program.
+    /// Hands the session's arrays to the slots and weights of this program and of its bodies, and folds them.
     fn bind(&self, made: &Made, cx: &Emit) -> Result<State> {
-        let made = made.borrow();
         let find = |key: u64, layout: &str| made.get(&(key, layout.to_owned())).cloned();
         let mut constants: Vec<Option<Tensor<'static>>> = Vec::with_capacity(self.slots.len());
         for slot in &self.slots {
@@ -202,8 +224,19 @@ impl Program {
             };
             weights.push(step.plan.weights.iter().map(array).collect());
         }
-        let _ = cx;
-        Ok(State { constants, weights })
+        let mut bodies = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            let bind = |body: &Body| body.program.bind(made, cx);
+            bodies.push(step.plan.bodies.iter().map(bind).collect::<Result<_>>()?);
+        }
+        let mut state = State {
+            constants,
+            weights,
+            bodies,
+            live: Vec::new(),
+        };
+        state.live = self.fold(&mut state, cx)?;
+        Ok(state)
     }
 
     /// Runs the steps whose inputs are all constant, keeps what is small enough, and gives the steps that remain.
@@ -221,7 +254,7 @@ impl Program {
                 let tensor =
                     |slot: &Option<u32>| slot.and_then(|s| state.constants[s as usize].as_ref());
                 let tensors = step.inputs.iter().map(tensor).collect();
-                step.execute(Inputs::new(cx, tensors, state.sources(index, step)))
+                step.execute(state.inputs(cx, index, step, tensors))
                     .and_then(|outputs| self.checked(step, outputs))
                     .map_err(|e| e.at(&step.op_type, &step.name))?
             };

@@ -1,15 +1,19 @@
 //! A planned graph as ordered steps. [`Program`] is what planning made; [`Loaded`] has its constants on a device.
+mod body;
 mod key;
 mod load;
 mod run;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use body::{Body, BodyState};
 pub(crate) use load::{Loaded, Weights};
 
 use super::ir::{Graph, NodeId, ValueId};
 use super::{HostTensor, Plan, Reject, plan};
 use crate::device::{DType, Evaluated};
+use run::Held;
+use std::collections::BTreeSet;
 
 /// An evaluated boundary output, readable from any thread.
 pub(crate) type Output = Evaluated;
@@ -28,6 +32,7 @@ struct Step {
     op_type: String,
     name: String,
     plan: Plan,
+    /// Of the node, then what its bodies capture.
     inputs: Vec<Option<u32>>,
     outputs: Vec<Option<u32>>,
     /// Slots that no later step or output reads.
@@ -53,13 +58,15 @@ impl Program {
         let mut steps = Vec::with_capacity(graph.nodes.len());
         for id in graph.node_ids() {
             let node = graph.node(id);
-            let slot = |value: &Option<ValueId>| value.map(|v| v.0);
+            let slot = |value: Option<ValueId>| value.map(|v| v.0);
+            let captures = node.captures.iter().copied().map(Some);
+            let read = node.inputs.iter().copied().chain(captures);
             steps.push(Step {
                 op_type: node.op_type.clone(),
                 name: node.name.clone(),
                 plan: plan(graph, id).map_err(|reject| (id, reject))?,
-                inputs: node.inputs.iter().map(slot).collect(),
-                outputs: node.outputs.iter().map(slot).collect(),
+                inputs: read.map(slot).collect(),
+                outputs: node.outputs.iter().copied().map(slot).collect(),
                 release: Vec::new(),
             });
         }
@@ -84,20 +91,10 @@ impl Program {
         Ok(program)
     }
 
-    /// Constant initializers that a step or the boundary reads and whose bytes are not part of the graph.
-    pub(crate) fn constants(&self) -> Vec<ValueId> {
-        let reads = self
-            .steps
-            .iter()
-            .flat_map(|s| s.inputs.iter().flatten())
-            .chain(&self.outputs);
-        let mut ids: Vec<_> = reads
-            .copied()
-            .filter(|s| self.constant(*s).is_some_and(|c| c.host.is_none()))
-            .collect();
-        ids.sort_unstable();
-        ids.dedup();
-        ids.into_iter().map(ValueId).collect()
+    /// The slots that a step or the boundary reads, each once.
+    fn reads(&self) -> BTreeSet<u32> {
+        let steps = self.steps.iter().flat_map(|s| s.inputs.iter().flatten());
+        steps.chain(&self.outputs).copied().collect()
     }
 
     fn constant(&self, slot: u32) -> Option<&SlotConstant> {

@@ -1,6 +1,6 @@
 //! One Run: steps in order, one evaluation at the end.
 use super::load::{Loaded, State};
-use super::{Output, Step};
+use super::{Output, Program, Step};
 use crate::device::{Emit, on_thread};
 use crate::error::{Error, Result};
 use crate::ops::plan::Inputs;
@@ -18,59 +18,98 @@ impl Loaded {
         }
         on_thread(|thread| {
             let cx = thread.emit(self.kind)?;
-            self.run_here(cx, self.state.get(thread)?, inputs)
+            self.program.run(cx, self.state.get(thread)?, inputs)
         })
     }
+}
 
-    fn run_here(&self, cx: &Emit, state: &State, inputs: &[Input<'_>]) -> Result<Vec<Output>> {
-        let program = &self.program;
-        let mut slots: Vec<Option<Tensor<'_>>> = Vec::new();
-        slots.resize_with(program.slots.len(), || None);
-        for (position, (slot, input)) in program.inputs.iter().zip(inputs).enumerate() {
-            let tensor = Tensor::from_input(input).map_err(|e| program.input_error(*slot, &e))?;
-            if program.in_key(position, tensor.size()) {
+/// A value in a slot while a program runs.
+pub(super) enum Held<'a> {
+    Own(Tensor<'a>),
+    /// A value of the enclosing program.
+    Lent(&'a Tensor<'a>),
+}
+
+impl<'a> Held<'a> {
+    fn tensor(&self) -> &Tensor<'a> {
+        match self {
+            Self::Own(tensor) => tensor,
+            Self::Lent(tensor) => tensor,
+        }
+    }
+}
+
+impl Program {
+    fn run(&self, cx: &Emit, state: &State, inputs: &[Input<'_>]) -> Result<Vec<Output>> {
+        let mut slots = self.slots();
+        for (position, (slot, input)) in self.inputs.iter().zip(inputs).enumerate() {
+            let tensor = Tensor::from_input(input).map_err(|e| self.input_error(*slot, &e))?;
+            if self.in_key(position, tensor.size()) {
                 tensor.read(cx)?;
             }
-            slots[*slot as usize] = Some(tensor);
+            slots[*slot as usize] = Some(Held::Own(tensor));
         }
-        for index in &self.live {
-            let step = &program.steps[*index];
+        self.execute(cx, state, &mut slots)?;
+        let array = |slot: &u32| {
+            let tensor = self.output(state, &slots, *slot)?;
+            Ok((tensor.dtype(), tensor.array(cx)?.clone()))
+        };
+        let arrays = self.outputs.iter().map(array).collect::<Result<_>>()?;
+        // Intermediate handles go first: MLX may then reuse their buffers while it evaluates.
+        drop(slots);
+        cx.evaluate(arrays)
+    }
+
+    /// Empty slots of a run.
+    pub(super) fn slots<'a>(&self) -> Vec<Option<Held<'a>>> {
+        let mut slots = Vec::new();
+        slots.resize_with(self.slots.len(), || None);
+        slots
+    }
+
+    /// Runs the steps that folding has left, over slots that hold the inputs.
+    pub(super) fn execute<'a>(
+        &self,
+        cx: &Emit,
+        state: &State,
+        slots: &mut [Option<Held<'a>>],
+    ) -> Result<()> {
+        for index in &state.live {
+            let step = &self.steps[*index];
             let find = |slot: u32| {
-                slots[slot as usize]
-                    .as_ref()
-                    .or(state.constants[slot as usize].as_ref())
+                let held = slots[slot as usize].as_ref().map(Held::tensor);
+                held.or(state.constants[slot as usize].as_ref())
             };
             let tensors = step.inputs.iter().map(|slot| slot.and_then(find)).collect();
             let outputs = step
-                .execute(Inputs::new(cx, tensors, state.sources(*index, step)))
-                .and_then(|outputs| program.checked(step, outputs))
+                .execute(state.inputs(cx, *index, step, tensors))
+                .and_then(|outputs| self.checked(step, outputs))
                 .map_err(|e| e.at(&step.op_type, &step.name))?;
             for (slot, output) in step.outputs.iter().zip(outputs) {
                 if let (Some(slot), Some(tensor)) = (slot, output) {
-                    slots[*slot as usize] = Some(tensor);
+                    slots[*slot as usize] = Some(Held::Own(tensor));
                 }
             }
             for slot in &step.release {
                 slots[*slot as usize] = None;
             }
         }
-        let mut arrays = Vec::with_capacity(program.outputs.len());
-        for slot in &program.outputs {
-            let found = slots[*slot as usize]
-                .as_ref()
-                .or(state.constants[*slot as usize].as_ref());
-            let name = &program.slots[*slot as usize].name;
-            let tensor = found
-                .ok_or_else(|| Error::internal(format!("output '{name}' was not produced")))?;
-            arrays.push((tensor.dtype(), tensor.array(cx)?.clone()));
-        }
-        // Intermediate handles go first: MLX may then reuse their buffers while it evaluates.
-        drop(slots);
-        cx.evaluate(arrays)
+        Ok(())
     }
-}
 
-impl super::Program {
+    /// The value of an output after the steps.
+    pub(super) fn output<'s>(
+        &self,
+        state: &'s State,
+        slots: &'s [Option<Held<'_>>],
+        slot: u32,
+    ) -> Result<&'s Tensor<'s>> {
+        let held = slots[slot as usize].as_ref().map(Held::tensor);
+        let found = held.or(state.constants[slot as usize].as_ref());
+        let name = &self.slots[slot as usize].name;
+        found.ok_or_else(|| Error::internal(format!("output '{name}' was not produced")))
+    }
+
     fn input_error(&self, slot: u32, error: &Error) -> Error {
         Error::invalid(format!(
             "input '{}': {error}",
