@@ -95,7 +95,7 @@ if [ -n "$all_hosts" ]; then
     for version in $every_host; do
         case " $hosts " in *" $version "*) continue ;; esac
         stage "host tests on onnxruntime $version"
-        pytest_on "$version" tests/python/test_hosts.py
+        pytest_on "$version" tests/python/test_hosts.py tests/python/test_control.py
     done
     stage "the other mlx-c: 0.6.0"
     other=$(scripts/fetch-mlx-c.sh --mlx-c 0.6.0)
