@@ -53,6 +53,14 @@ impl<'a> Tensor<'a> {
         }
     }
 
+    /// An int64 value that was made on the host: a small one stays there until an array of it is asked for.
+    pub(crate) fn from_ints(cx: &Emit, dims: Vec<usize>, values: Vec<i64>) -> Result<Self> {
+        if values.len() <= HostTensor::MAX_ELEMENTS {
+            return Ok(Self::from_host(HostTensor::ints(DType::I64, dims, values)));
+        }
+        Ok(Self::from_array(cx.int64s(&dims, &values)?))
+    }
+
     /// A boundary input; the bytes are copied when a device form is asked for.
     pub(crate) fn from_input(input: &Input<'a>) -> Result<Self> {
         let dims = input
