@@ -20,7 +20,9 @@ mod slice;
 mod space;
 mod split;
 mod squeeze;
+mod tensor_scatter;
 mod transpose;
+mod unique;
 
 /// The rows of this family, by file.
 pub(super) const FAMILY: &[&[super::OpDef]] = &[
@@ -43,5 +45,7 @@ pub(super) const FAMILY: &[&[super::OpDef]] = &[
     space::OPS,
     split::OPS,
     squeeze::OPS,
+    tensor_scatter::OPS,
     transpose::OPS,
+    unique::OPS,
 ];
