@@ -23,6 +23,7 @@ mod nn;
 mod node;
 mod plan;
 mod program;
+mod recurrent;
 mod reduce;
 mod reject;
 mod shape;
@@ -90,6 +91,7 @@ static FAMILIES: &[&[&[OpDef]]] = &[
     elementwise::FAMILY,
     linalg::FAMILY,
     nn::FAMILY,
+    recurrent::FAMILY,
     reduce::FAMILY,
     shape::FAMILY,
     vision::FAMILY,

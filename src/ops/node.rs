@@ -283,6 +283,18 @@ impl<'a> NodeRef<'a> {
         }
     }
 
+    pub(crate) fn strings(&self, name: &str) -> Result<Option<Vec<&'a str>>, Reject> {
+        match self.attribute(name) {
+            None => Ok(None),
+            Some(Attribute::Strings(v)) => {
+                let texts = v.iter().map(|s| std::str::from_utf8(s));
+                let texts = texts.collect::<Result<_, _>>();
+                texts.map(Some).map_err(|_| Reject::Attribute(name.into()))
+            }
+            Some(_) => Err(Reject::Attribute(name.into())),
+        }
+    }
+
     pub(crate) fn tensor(&self, name: &str) -> Result<Option<&'a TensorData>, Reject> {
         match self.attribute(name) {
             None => Ok(None),

@@ -54,10 +54,7 @@ pub(in crate::ops) const OPS: &[OpDef] = &[
         cx.multiply(a, &hard_sigmoid(cx, a, 1.0 / 6.0, 0.5)?)
     })),
     op!("Softplus", 1.., [FLOAT], |_| wide(softplus)),
-    op!("Softsign", 1.., [FLOAT64], |_| wide(|cx, a| {
-        let one = cx.scalar(1.0, a.dtype())?;
-        cx.divide(a, &cx.add(&one, &cx.abs(a)?)?)
-    })),
+    op!("Softsign", 1.., [FLOAT64], |_| wide(softsign)),
     op!("Mish", 18.., [FLOAT], |_| wide(|cx, a| {
         cx.multiply(a, &cx.tanh(&softplus(cx, a)?)?)
     })),
@@ -110,7 +107,7 @@ fn leaky_relu(node: &NodeRef<'_>) -> Planned {
     wide(move |cx, a| prelu(cx, a, &cx.scalar(alpha.into(), a.dtype())?))
 }
 
-fn prelu(cx: &Emit, a: &Array, slope: &Array) -> Result<Array> {
+pub(in crate::ops) fn prelu(cx: &Emit, a: &Array, slope: &Array) -> Result<Array> {
     let negative = cx.less(a, &cx.scalar(0.0, a.dtype())?)?;
     cx.select(&negative, &cx.multiply(a, slope)?, a)
 }
@@ -124,7 +121,13 @@ fn selu(node: &NodeRef<'_>, alpha: f32, gamma: f32) -> Planned {
 }
 
 /// `gamma * x` where x is positive, else `gamma * alpha * (exp(x * rate) - 1)`.
-fn exponential(cx: &Emit, a: &Array, gamma: f64, alpha: f64, rate: f64) -> Result<Array> {
+pub(in crate::ops) fn exponential(
+    cx: &Emit,
+    a: &Array,
+    gamma: f64,
+    alpha: f64,
+    rate: f64,
+) -> Result<Array> {
     let constant = |v| cx.scalar(v, a.dtype());
     let zero = constant(0.0)?;
     // Only what is not positive goes into the exponential: it must not overflow beside the branch that is taken.
@@ -134,15 +137,20 @@ fn exponential(cx: &Emit, a: &Array, gamma: f64, alpha: f64, rate: f64) -> Resul
     cx.select(&cx.greater(a, &zero)?, &straight, &bent)
 }
 
-fn hard_sigmoid(cx: &Emit, a: &Array, alpha: f64, beta: f64) -> Result<Array> {
+pub(in crate::ops) fn hard_sigmoid(cx: &Emit, a: &Array, alpha: f64, beta: f64) -> Result<Array> {
     let constant = |v| cx.scalar(v, a.dtype());
     let line = cx.add(&cx.multiply(a, &constant(alpha)?)?, &constant(beta)?)?;
     cx.maximum(&cx.minimum(&line, &constant(1.0)?)?, &constant(0.0)?)
 }
 
 /// log(1 + exp(x)), without overflow.
-fn softplus(cx: &Emit, a: &Array) -> Result<Array> {
+pub(in crate::ops) fn softplus(cx: &Emit, a: &Array) -> Result<Array> {
     cx.logaddexp(a, &cx.scalar(0.0, a.dtype())?)
+}
+
+pub(in crate::ops) fn softsign(cx: &Emit, a: &Array) -> Result<Array> {
+    let one = cx.scalar(1.0, a.dtype())?;
+    cx.divide(a, &cx.add(&one, &cx.abs(a)?)?)
 }
 
 fn gelu(node: &NodeRef<'_>) -> Planned {
