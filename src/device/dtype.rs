@@ -3,8 +3,7 @@ use std::fmt;
 
 macro_rules! dtypes {
     ($($name:ident = $onnx:literal, $bits:literal, $text:literal;)*) => {
-        /// An ONNX tensor element type. The numbers are those of `TensorProto.DataType`, which
-        /// `ONNXTensorElementDataType` shares.
+        /// An ONNX tensor element type. The numbers are those of `TensorProto.DataType`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub(crate) enum DType { $($name = $onnx),* }
@@ -12,7 +11,7 @@ macro_rules! dtypes {
         impl DType {
             pub(crate) const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The type of an ONNX or ONNX Runtime code; none for codes that are unknown here.
+            /// The type of an ONNX code, as attributes hold it; none for codes that are unknown here.
             pub(crate) fn from_onnx(code: i32) -> Option<Self> {
                 match code { $($onnx => Some(Self::$name),)* _ => None }
             }
@@ -54,15 +53,30 @@ dtypes! {
     U4 = 21, 4, "uint4";
     I4 = 22, 4, "int4";
     F4E2M1 = 23, 4, "float4e2m1";
-    U2 = 24, 2, "uint2";
-    I2 = 25, 2, "int2";
-    F8E8M0 = 26, 8, "float8e8m0";
+    F8E8M0 = 24, 8, "float8e8m0";
+    U2 = 25, 2, "uint2";
+    I2 = 26, 2, "int2";
 }
 
 impl DType {
     /// The ONNX code.
     pub(crate) const fn onnx(self) -> i32 {
         self as i32
+    }
+
+    /// The code of ONNX Runtime's `ONNXTensorElementDataType`, which numbers the newest types otherwise.
+    pub(crate) const fn ort(self) -> i32 {
+        match self {
+            Self::U2 => 24,
+            Self::I2 => 25,
+            Self::F8E8M0 => 26,
+            _ => self.onnx(),
+        }
+    }
+
+    /// The type of a code of ONNX Runtime; none for codes that are unknown here.
+    pub(crate) fn from_ort(code: i32) -> Option<Self> {
+        Self::ALL.iter().copied().find(|t| t.ort() == code)
     }
 
     /// Bytes of `elements` packed elements.
@@ -140,9 +154,9 @@ bitflags::bitflags! {
         const U4 = 1 << 21;
         const I4 = 1 << 22;
         const F4E2M1 = 1 << 23;
-        const U2 = 1 << 24;
-        const I2 = 1 << 25;
-        const F8E8M0 = 1 << 26;
+        const F8E8M0 = 1 << 24;
+        const U2 = 1 << 25;
+        const I2 = 1 << 26;
         /// float, float16, bfloat16.
         const FLOAT = Self::F32.bits() | Self::F16.bits() | Self::BF16.bits();
         /// The above and double, which runs on MLX's CPU stream.
@@ -185,6 +199,7 @@ mod tests {
     fn codes_round_trip_and_sets_agree() {
         for t in DType::ALL {
             assert_eq!(DType::from_onnx(t.onnx()), Some(*t));
+            assert_eq!(DType::from_ort(t.ort()), Some(*t));
         }
         assert_eq!(DType::from_onnx(0), None);
         assert_eq!(DType::from_onnx(27), None);

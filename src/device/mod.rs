@@ -7,7 +7,7 @@ mod call;
 mod dtype;
 mod emit;
 mod evaluate;
-pub(crate) mod half;
+pub(crate) mod float;
 mod owned;
 mod platform;
 mod thread;

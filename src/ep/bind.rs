@@ -29,9 +29,9 @@ impl Declared {
 
     fn check(&self, code: i32, dims: &[i64]) -> Result<()> {
         let name = &self.name;
-        if code != self.dtype.onnx() {
+        if code != self.dtype.ort() {
             let found =
-                DType::from_onnx(code).map_or_else(|| format!("type {code}"), |t| t.to_string());
+                DType::from_ort(code).map_or_else(|| format!("type {code}"), |t| t.to_string());
             return Err(Error::invalid(format!(
                 "input '{name}' is {found}, the model declares {}",
                 self.dtype
@@ -217,6 +217,25 @@ mod tests {
             .check(1, &[])
             .is_ok()
         );
+    }
+
+    #[test]
+    fn the_newest_types_have_the_codes_of_the_host() {
+        use crate::ffi::ort::types::ONNXTensorElementDataType as Code;
+        for (dtype, code) in [
+            (
+                DType::F4E2M1,
+                Code::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT4E2M1,
+            ),
+            (DType::U2, Code::ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT2),
+            (DType::I2, Code::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2),
+            (
+                DType::F8E8M0,
+                Code::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E8M0,
+            ),
+        ] {
+            assert_eq!(dtype.ort(), code.0);
+        }
     }
 
     #[test]

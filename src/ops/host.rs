@@ -1,6 +1,5 @@
 //! Small tensors on the host: what shape arithmetic is made of.
-use crate::device::DType;
-use crate::device::half::{bf16_to_f64, f16_to_f64, f64_to_bf16, f64_to_f16};
+use crate::device::{DType, float};
 
 /// A tensor of at most [`HostTensor::MAX_ELEMENTS`] integers, booleans or floats, in row-major order.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,9 +94,10 @@ impl HostTensor {
             DType::I64 | DType::U64 => read!(i64, Int, i64),
             DType::F32 => read!(f32, Float, f64),
             DType::F64 => read!(f64, Float, f64),
-            DType::F16 => HostData::Float(halves(bytes).map(f16_to_f64).collect()),
-            DType::BF16 => HostData::Float(halves(bytes).map(bf16_to_f64).collect()),
-            _ => return None,
+            _ => {
+                let format = dtype.format()?;
+                HostData::Float(halves(bytes).map(|code| format.read(code)).collect())
+            }
         };
         Some(Self {
             dtype,
@@ -118,12 +118,7 @@ impl HostTensor {
             }
             HostData::Float(values) => {
                 for v in values {
-                    match self.dtype {
-                        DType::F64 => out.extend_from_slice(&v.to_le_bytes()),
-                        DType::F16 => out.extend_from_slice(&f64_to_f16(*v).to_le_bytes()),
-                        DType::BF16 => out.extend_from_slice(&f64_to_bf16(*v).to_le_bytes()),
-                        _ => out.extend_from_slice(&to_f32(*v).to_le_bytes()),
-                    }
+                    float::append(&mut out, *v, self.dtype);
                 }
             }
         }
@@ -231,20 +226,11 @@ pub(crate) fn wrap(dtype: DType, v: i64) -> i64 {
 
 /// Rounds to the nearest value of the type, ties to even.
 pub(crate) fn round_to(dtype: DType, v: f64) -> f64 {
-    match dtype {
-        DType::F64 => v,
-        DType::F16 => f16_to_f64(f64_to_f16(v)),
-        DType::BF16 => bf16_to_f64(f64_to_bf16(v)),
-        _ => f64::from(to_f32(v)),
+    match dtype.format() {
+        Some(format) => format.read(format.write(v, false)),
+        None if dtype == DType::F64 => v,
+        None => f64::from(float::nearest(v)),
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "rounds to the nearest float, as IEEE 754 says"
-)]
-fn to_f32(v: f64) -> f32 {
-    v as f32
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub(crate) use scatter::Scatter;
 use super::array::mlx_type;
 use super::call::{check, failure};
 use super::evaluate::ArrayVector;
+use super::float;
 use super::{Array, DType, DeviceKind, Runtime};
 use crate::error::{Error, Result};
 use crate::ffi::mlx::Mlx;
@@ -177,7 +178,9 @@ impl Emit {
 
     /// A rank-0 array of a float type.
     pub(crate) fn float(&self, value: f64, dtype: DType) -> Result<Array> {
-        self.array_from_bytes(dtype, &[], &float_bytes(value, dtype))
+        let mut bytes = Vec::with_capacity(8);
+        float::append(&mut bytes, value, dtype);
+        self.array_from_bytes(dtype, &[], &bytes)
     }
 
     /// A rank-0 array of an integer type or bool.
@@ -197,22 +200,6 @@ impl Emit {
         } else {
             self.int(value as i64, dtype)
         }
-    }
-}
-
-/// Little-endian bytes of a float scalar. 16-bit types go through float, which is exact for what is written here:
-/// constants of the operators' definitions.
-fn float_bytes(value: f64, dtype: DType) -> Vec<u8> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "rounds to the nearest float, as IEEE 754 says"
-    )]
-    let single = value as f32;
-    match dtype {
-        DType::F64 => value.to_le_bytes().to_vec(),
-        DType::F16 => super::half::f64_to_f16(value).to_le_bytes().to_vec(),
-        DType::BF16 => super::half::f64_to_bf16(value).to_le_bytes().to_vec(),
-        _ => single.to_le_bytes().to_vec(),
     }
 }
 

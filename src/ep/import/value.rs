@@ -103,7 +103,7 @@ impl<'a> ValueView<'a> {
                 unsafe { (table.GetTensorElementType)(tensor, out) }
             },
         )?;
-        let Some(dtype) = DType::from_onnx(code.0) else {
+        let Some(dtype) = DType::from_ort(code.0) else {
             return Ok(ValueKind::UnknownTensor(code.0));
         };
         // SAFETY: the tensor info is a part of the type info.
@@ -184,7 +184,7 @@ impl<'a> TensorView<'a> {
             .map(usize::try_from)
             .collect::<Result<Vec<_>, _>>();
         let dims = dims.map_err(|_| Error::internal("a tensor has a negative dimension"))?;
-        Ok(DType::from_onnx(code).map(|dtype| (dtype, dims)))
+        Ok(DType::from_ort(code).map(|dtype| (dtype, dims)))
     }
 
     /// The ONNX code of the element type, and the dimensions, of a tensor.
