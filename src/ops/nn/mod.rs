@@ -3,6 +3,7 @@ mod batch_norm;
 mod col2im;
 mod conv;
 mod conv_transpose;
+mod deform_conv;
 mod global_pool;
 mod group_norm;
 mod layer_norm;
@@ -19,6 +20,7 @@ pub(super) const FAMILY: &[&[super::OpDef]] = &[
     col2im::OPS,
     conv::OPS,
     conv_transpose::OPS,
+    deform_conv::OPS,
     global_pool::OPS,
     group_norm::OPS,
     layer_norm::OPS,

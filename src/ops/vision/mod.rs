@@ -7,6 +7,8 @@ mod regions;
 mod roi_align;
 mod sample;
 
+pub(in crate::ops) use sample::{Beyond, Images, Method};
+
 /// The rows of this family, by file.
 pub(super) const FAMILY: &[&[super::OpDef]] = &[
     affine_grid::OPS,

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 
 /// What lies beyond the edges of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beyond {
+pub(in crate::ops) enum Beyond {
     Zeros,
     /// The element at the edge.
     Nearest(Edge),
@@ -14,7 +14,7 @@ pub(super) enum Beyond {
 
 /// Where an axis begins and ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edge {
+pub(in crate::ops) enum Edge {
     /// In the middle of its first and last elements.
     Middle,
     /// Half an element before and after them.
@@ -23,7 +23,7 @@ pub(super) enum Edge {
 
 /// How elements around a place are weighted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(in crate::ops) enum Method {
     /// The element next to it, the even one of two.
     Nearest,
     Linear,
@@ -40,7 +40,7 @@ struct Tap {
 }
 
 /// Images of shape [N, C, spatial..] as rows of channels.
-pub(super) struct Images {
+pub(in crate::ops) struct Images {
     rows: Array,
     batch: usize,
     sizes: Vec<usize>,
@@ -48,7 +48,7 @@ pub(super) struct Images {
 
 impl Images {
     /// Of an array that has elements.
-    pub(super) fn new(cx: &Emit, x: &Array) -> Result<Self> {
+    pub(in crate::ops) fn new(cx: &Emit, x: &Array) -> Result<Self> {
         let (dims, rank) = (x.dims(), x.rank());
         let order: Vec<_> = [0].into_iter().chain(2..rank).chain([1]).collect();
         let rows = cx.contiguous(&cx.transpose(x, &order)?)?;
@@ -74,7 +74,7 @@ impl Images {
     }
 
     /// The channels at each place, [N, K, C]. `places` holds for every spatial axis the coordinates [N, K].
-    pub(super) fn at(
+    pub(in crate::ops) fn at(
         &self,
         cx: &Emit,
         places: &[Array],
