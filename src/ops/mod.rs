@@ -23,6 +23,7 @@ mod nn;
 mod node;
 mod plan;
 mod program;
+mod random;
 mod recurrent;
 mod reduce;
 mod reject;
@@ -91,6 +92,7 @@ static FAMILIES: &[&[&[OpDef]]] = &[
     elementwise::FAMILY,
     linalg::FAMILY,
     nn::FAMILY,
+    random::FAMILY,
     recurrent::FAMILY,
     reduce::FAMILY,
     shape::FAMILY,

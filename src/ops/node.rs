@@ -2,7 +2,7 @@
 use super::ir::{Attribute, Constant, Dim, Graph, Node, TensorData, Value, ValueKind};
 use super::program::Body;
 use super::{HostTensor, Program, Reject};
-use crate::device::{Array, DType, Emit};
+use crate::device::{Array, DType, Emit, Types};
 use crate::error;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -243,6 +243,18 @@ impl<'a> NodeRef<'a> {
     /// An int attribute that ONNX uses as a boolean.
     pub(crate) fn flag(&self, name: &str, default: bool) -> Result<bool, Reject> {
         Ok(self.int_or(name, i64::from(default))? != 0)
+    }
+
+    /// An attribute that names an element type, one of `allowed`.
+    pub(crate) fn element_type(&self, name: &str, allowed: Types) -> Result<Option<DType>, Reject> {
+        let Some(code) = self.int(name)? else {
+            return Ok(None);
+        };
+        let found = i32::try_from(code).ok().and_then(DType::from_onnx);
+        match found.filter(|dtype| allowed.contains(dtype.set())) {
+            Some(dtype) => Ok(Some(dtype)),
+            None => self.bad_attribute(name),
+        }
     }
 
     pub(crate) fn float_or(&self, name: &str, default: f32) -> Result<f32, Reject> {

@@ -397,6 +397,10 @@ impl Case {
 
     /// The outputs, or the failure.
     pub(crate) fn try_run(self) -> Result<Vec<Output>> {
+        Ok(self.try_run_times(1)?.remove(0))
+    }
+
+    fn try_run_times(self, count: usize) -> Result<Vec<Vec<Output>>> {
         testing::open();
         let (graph, inputs, constants) = self.finish();
         let program = Program::new(&graph)
@@ -422,7 +426,12 @@ impl Case {
                 bytes: &d.bytes,
             })
             .collect();
-        loaded.run(&inputs)
+        (0..count).map(|_| loaded.run(&inputs)).collect()
+    }
+
+    /// The outputs of several Runs of one session.
+    pub(crate) fn run_times(self, count: usize) -> Vec<Vec<Output>> {
+        self.try_run_times(count).expect("the node runs")
     }
 
     /// The outputs.

@@ -2,6 +2,7 @@
 mod arith;
 mod linalg;
 mod packed;
+mod random;
 mod reduce;
 mod scatter;
 mod shape;

@@ -43,15 +43,9 @@ fn diagonal(values: &[i64]) -> Result<i64> {
 
 fn eye_like(node: &NodeRef<'_>) -> Planned {
     let offset = node.int_or("k", 0)?;
-    let dtype = match node.int("dtype")? {
+    let dtype = match node.element_type("dtype", Types::ANY)? {
+        Some(dtype) => dtype,
         None => node.dtype(0)?,
-        Some(code) => {
-            let found = i32::try_from(code).ok().and_then(DType::from_onnx);
-            match found.filter(|t| Types::ANY.contains(t.set())) {
-                Some(dtype) => dtype,
-                None => return node.bad_attribute("dtype"),
-            }
-        }
     };
     lower(move |cx, x| {
         let [rows, columns] = x.dims(0)? else {
