@@ -23,6 +23,7 @@ mod nn;
 mod node;
 mod plan;
 mod program;
+mod quantize;
 mod random;
 mod recurrent;
 mod reduce;
@@ -92,6 +93,7 @@ static FAMILIES: &[&[&[OpDef]]] = &[
     elementwise::FAMILY,
     linalg::FAMILY,
     nn::FAMILY,
+    quantize::FAMILY,
     random::FAMILY,
     recurrent::FAMILY,
     reduce::FAMILY,
