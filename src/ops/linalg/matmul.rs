@@ -22,7 +22,7 @@ fn matmul(node: &NodeRef<'_>) -> Planned {
 }
 
 /// The inner dimensions must agree; MLX says the same less plainly.
-pub(super) fn check(a: &[usize], b: &[usize]) -> Result<()> {
+pub(in crate::ops) fn check(a: &[usize], b: &[usize]) -> Result<()> {
     let inner_b = if b.len() > 1 {
         b.get(b.len() - 2)
     } else {

@@ -3,6 +3,8 @@ mod gemm;
 mod integer;
 mod matmul;
 
+pub(in crate::ops) use matmul::check as check_matmul;
+
 use crate::device::{Array, DType, Emit};
 use crate::error::Result;
 use crate::ops::{NodeRef, Weight};

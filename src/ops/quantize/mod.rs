@@ -2,13 +2,14 @@
 mod dynamic;
 mod granularity;
 mod linear;
+mod matmul;
 
 use super::elementwise::cast::{Rule, convert};
 use crate::device::{Array, DType, Emit, Types};
 use crate::error::Result;
 
 /// The rows of this family, by file.
-pub(super) const FAMILY: &[&[super::OpDef]] = &[dynamic::OPS, linear::OPS];
+pub(super) const FAMILY: &[&[super::OpDef]] = &[dynamic::OPS, linear::OPS, matmul::OPS];
 
 /// The types of quantised integers.
 const INTEGERS: Types = Types::from_bits_retain(
